@@ -1,0 +1,1 @@
+"""Byte-accurate firmware of serial devices behind a pty, for tests, demos and users without hardware."""

@@ -1,0 +1,1 @@
+"""Arms built from serial bus servos, over pyserial."""

@@ -1,0 +1,25 @@
+"""What the recorder raises: one clear sentence, with the episode or file and the value."""
+
+
+class RecorderError(Exception):
+    """Base of all errors that the recorder raises on purpose."""
+
+
+class EpisodeNotFoundError(RecorderError, FileNotFoundError):
+    """There is no episode or collection at that path."""
+
+    def __str__(self) -> str:
+        """Give the sentence alone, without FileNotFoundError's errno form."""
+        return str(self.args[0])
+
+
+class EpisodeFormatError(RecorderError, ValueError):
+    """What is on disk is not an episode of a schema that this version reads."""
+
+
+class StreamValueError(RecorderError, ValueError):
+    """A sample does not fit its stream: wrong field, shape, dtype or size. Nothing of it was written."""
+
+
+class ExportError(RecorderError):
+    """An export cannot be made as asked; nothing half-written is left."""

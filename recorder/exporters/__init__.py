@@ -1,0 +1,1 @@
+"""From episodes to training formats; one contract: plan, write shard, merge, verify."""

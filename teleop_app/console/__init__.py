@@ -1,0 +1,1 @@
+"""The operator's window, a client of the station; the only package that imports Qt."""
