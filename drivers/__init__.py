@@ -1,1 +1,1 @@
-"""Hardware only: devices as small Protocols, frozen samples, one clock. Knows nothing of recording, the station or Qt."""
+"""Hardware only: devices as small Protocols, frozen samples, one clock. No recording, no station, no Qt."""

@@ -1,4 +1,4 @@
-"""From configuration to driver: one exhaustive match, and the only place that imports a family, when it is asked for."""
+"""From configuration to driver: one exhaustive match, and the only place that imports a family, when asked for it."""
 
 from typing import assert_never
 

@@ -45,7 +45,7 @@ class JointReader(Device, Protocol):
         ...
 
     def read(self, timeout_s: float) -> JointState | None:
-        """Return the next sample not yet returned, each exactly once and in order; None after `timeout_s` without one."""
+        """Return the next sample not yet returned, each once and in order; None after `timeout_s` without one."""
         ...
 
 
