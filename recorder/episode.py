@@ -58,7 +58,7 @@ class Intervention(_Model):
     request_ns: int
     """The operator's edge as received."""
     policy_off_ns: int
-    """The last policy command before it."""
+    """The first tick that no longer sent the policy's command."""
     operator_first_ns: int | None = None
     """First operator command; None if cancelled."""
     release_ns: int | None = None

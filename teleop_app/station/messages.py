@@ -3,7 +3,7 @@
 - requests: a ROUTER socket; the client (DEALER) sends one `Request` and gets one `Reply` with the same `id`.
 - feed: a PUB socket; multipart messages whose first frame is the topic:
   `status` + `StationStatus` JSON, about 20 a second;
-  `preview/<camera>` + `PreviewHeader` JSON + the frame as one JPEG, as often as the camera delivers (at most 30 a second).
+  `preview/<camera>` + `PreviewHeader` JSON + the frame as one JPEG, at most 30 a second.
 """
 
 from enum import StrEnum
@@ -129,7 +129,7 @@ class StationStatus(_Message):
     control_source: str
     """A name of recorder.segments.ControlSource in lower case."""
     phase: str
-    """The arbiter's state, lower case: policy, freeze, align, ready, engage, operator, settle, resume, hold, stopped."""
+    """The arbiter's state in lower case: a value of teleop_app.station.arbiter.Phase."""
     advice: str = ""
     """What the operator can do next, one sentence without key names."""
     allowed: tuple[Verb, ...] = ()
