@@ -77,6 +77,16 @@ class Intervention(_Model):
     closed_by: str = "release"
 
 
+class StaleRun(_Model):
+    """Rows that a device delivered again with the stamp of the row before them."""
+
+    row: int
+    """First of them."""
+    rows: int
+    duration_s: float
+    """From the arrival of the row that they repeat to the arrival of the last of them [s]."""
+
+
 class StreamSummary(_Model):
     """What a stream came to, measured from its own stamps."""
 
@@ -92,6 +102,8 @@ class StreamSummary(_Model):
     """Row after each gap, the first 1000 of them."""
     duplicates: int = 0
     """Rows with the stamp of the row before."""
+    stale_runs: tuple[StaleRun, ...] = ()
+    """Where duplicates stand together, the first 1000 runs."""
     backwards: int = 0
     """Rows with a stamp before that of the row before."""
     drops: int = 0

@@ -23,3 +23,15 @@ class StreamValueError(RecorderError, ValueError):
 
 class ExportError(RecorderError):
     """An export cannot be made as asked; nothing half-written is left."""
+
+
+class StreamStorageError(RecorderError, OSError):
+    """The disk did not take a sample or a commit; what was appended before is kept."""
+
+    def __str__(self) -> str:
+        """Give the sentence alone, without OSError's errno form."""
+        return str(self.args[0])
+
+
+class EpisodeBusyError(RecorderError):
+    """Another live process is writing this episode or stream."""
