@@ -1,1 +1,1 @@
-"""Arms and cameras behind ROS 2 topics; the only package that imports rclpy."""
+"""ROS 2: arms and cameras behind topics, and a publisher that plays recorded episodes. The only importer of rclpy."""
