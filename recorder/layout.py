@@ -91,16 +91,21 @@ def try_lock(descriptor: int) -> bool:
     return True
 
 
-def replace_file(path: Path, data: bytes, *, durable: bool = False) -> None:
+def root_scratch(episode: Path) -> Path:
+    """Temporary file for an episode's root document, outside of the group."""
+    return episode.with_suffix(".tmp")
+
+
+def replace_file(path: Path, data: bytes, scratch: Path | None = None, *, durable: bool = False) -> None:
     """Put `data` at `path` in one step: a reader sees the old document or the new one, never a part.
 
     Args:
         path: The metadata document of a group or array.
         data: Its new content.
+        scratch: Temporary file on the same file system; beside `path` if None.
         durable: Whether to return only once the new document survives a power loss.
     """
-    node = path.parent
-    temporary = node.with_name(f".{node.name}.tmp")
+    temporary = scratch or path.with_name(path.name + ".tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     try:
         os.write(descriptor, data)
@@ -108,9 +113,9 @@ def replace_file(path: Path, data: bytes, *, durable: bool = False) -> None:
             os.fdatasync(descriptor)
     finally:
         os.close(descriptor)
-    os.replace(temporary, path)
+    temporary.replace(path)
     if durable:
-        sync_folder(node)
+        sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:

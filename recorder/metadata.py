@@ -43,7 +43,7 @@ class ArrayLayout:
 
     def encode(self, rows: int) -> bytes:
         """The metadata document at a length of `rows`."""
-        return json.dumps({**self.document, "shape": [rows, *self.row_shape]}, indent=1, allow_nan=False).encode()
+        return json.dumps({**self.document, "shape": [rows, *self.row_shape]}, allow_nan=False).encode()
 
 
 def array_layouts(spec: NumericStreamSpec | ImageStreamSpec) -> tuple[ArrayLayout, ...]:
@@ -114,7 +114,7 @@ def _frames(spec: ImageStreamSpec) -> ArrayLayout:
         "index_location": "end",
     }
     document["codecs"] = [{"name": "sharding_indexed", "configuration": sharding}]
-    document["attributes"] = {"long_name": "RGB frames", "labels_rgb": ["red", "green", "blue"]}
+    document["attributes"] = {"long_name": "RGB frames"}
     return ArrayLayout(IMAGE, "uint8", shape, FRAMES_PER_SHARD, document)
 
 

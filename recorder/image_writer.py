@@ -1,0 +1,144 @@
+"""Writes a stream of images: each frame is appended to the current shard file as a record, in one system call.
+
+A full shard gets its index at once; its stamps and the stream's new length follow on the next commit. So the visible
+length of an image stream moves by whole shards while it is recorded, and a reader never meets a shard without index.
+"""
+
+import os
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from recorder import jpeg, layout, shard
+from recorder.errors import StreamValueError
+from recorder.field_check import check_stamps
+from recorder.metadata import FRAMES_PER_SHARD, IMAGE
+from recorder.row_files import RowFiles
+from recorder.stream_files import StreamFolder
+from recorder.stream_writer import FileStreamWriter, Values
+from recorder.streams import ImageStreamSpec
+
+
+@dataclass
+class OpenShard:
+    """A shard file in the making."""
+
+    first_row: int
+    descriptor: int
+    size: int = 0
+    entries: list[tuple[int, int]] = field(default_factory=list)
+    stamps: list[tuple[int, int]] = field(default_factory=list)
+    """(time, received) of each frame [ns]."""
+
+    def append(self, header: bytes, payload: bytes, stamps: tuple[int, int]) -> None:
+        """Add a record to the file; on failure the file is as before.
+
+        Raises:
+            OSError: The disk is full.
+        """
+        written = os.writev(self.descriptor, (header, payload))
+        if written != len(header) + len(payload):
+            os.ftruncate(self.descriptor, self.size)
+            os.lseek(self.descriptor, self.size, os.SEEK_SET)
+            raise OSError(
+                f"only {written} of {len(header) + len(payload)} bytes of a frame were taken; is the disk full?"
+            )
+        self.entries.append((self.size + len(header), len(payload)))
+        self.stamps.append(stamps)
+        self.size += written
+
+    def write_index(self) -> None:
+        """Finish the file."""
+        os.write(self.descriptor, shard.pack_index(self.entries))
+
+
+class ImageStreamWriter(FileStreamWriter):
+    """Appends to one stream of images."""
+
+    def __init__(self, spec: ImageStreamSpec, folder: StreamFolder) -> None:
+        super().__init__(spec, folder)
+        time, received, _ = folder.arrays
+        self._spec = spec
+        self._stamps = [RowFiles(folder.path / array.name, array) for array in (time, received)]
+        self._chunk_rows = time.chunk_rows
+        self._shard: OpenShard | None = None
+        self._full: list[OpenShard] = []
+        self._committed = 0
+
+    def append(self, time_ns: int, received_ns: int, values: Values) -> None:
+        """Store one frame; once this returns it survives the death of the process.
+
+        Args:
+            time_ns: When it was true [ns].
+            received_ns: When it reached the host [ns].
+            values: A JPEG, kept byte for byte, or RGB pixels, uint8 (H, W, 3), which are encoded here.
+
+        Raises:
+            StreamValueError: Not a JPEG or pixels of the stream's size; nothing was stored.
+            StreamStorageError: The disk did not take it or an earlier commit; the frame was not stored.
+        """
+        check_stamps(self._name, time_ns, received_ns)
+        payload = self._payload(values)
+        with self._append_lock:
+            self._require_writable()
+            row = self._counter.samples
+            try:
+                current = self._shard or self._open_shard(row)
+                current.append(shard.pack_header(row, time_ns, received_ns, payload), payload, (time_ns, received_ns))
+                self._counter.add(time_ns, received_ns, len(payload))
+                if len(current.entries) == FRAMES_PER_SHARD:
+                    self._finish_shard(current)
+            except OSError as error:
+                raise self._fail(error) from error
+
+    def _payload(self, values: Values) -> bytes:
+        try:
+            if isinstance(values, np.ndarray):
+                return jpeg.encode(values, self._spec)
+            if isinstance(values, bytes | bytearray | memoryview):
+                return jpeg.check(bytes(values), self._spec)
+        except ValueError as error:
+            raise StreamValueError(f"stream {self._name}: {error}") from error
+        raise StreamValueError(f"stream {self._name}: {type(values).__name__} instead of a JPEG or RGB pixels")
+
+    def _open_shard(self, row: int) -> OpenShard:
+        path = layout.chunk_path(self._folder.path / IMAGE, row // FRAMES_PER_SHARD, 4)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._shard = OpenShard(row, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
+        return self._shard
+
+    def _finish_shard(self, current: OpenShard) -> None:
+        current.write_index()
+        self._full.append(current)
+        self._shard = None
+
+    def _commit(self) -> None:
+        with self._append_lock:
+            if self._closed and self._shard is not None:
+                self._finish_shard(self._shard)
+            full, current = tuple(self._full), self._shard
+        for done in full:
+            self._publish(done)
+        if current is not None:
+            os.fdatasync(current.descriptor)
+
+    def _publish(self, done: OpenShard) -> None:
+        os.fdatasync(done.descriptor)
+        number, row = divmod(done.first_row, self._chunk_rows)
+        stop = row + len(done.stamps)
+        for column, files in enumerate(self._stamps):
+            rows = files.reach(number)
+            rows[row:stop] = [stamps[column] for stamps in done.stamps]
+            files.sync()
+        self._committed = done.first_row + len(done.stamps)
+        self._folder.publish(self._committed)
+        os.close(done.descriptor)
+        self._full.remove(done)
+
+    def _release(self) -> None:
+        for left in (*self._full, self._shard):
+            if left is not None:
+                os.close(left.descriptor)
+        self._full, self._shard = [], None
+        for files in self._stamps:
+            files.close(self._committed)

@@ -1,0 +1,103 @@
+"""Brings one stream back whose writer died: its length from its rows, its index from its records.
+
+Everything is derived from the data and written data first, length after, so that a repair that is killed is simply
+repeated.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from recorder import layout, stream_files
+from recorder.episode import EpisodeInfo, StreamSummary
+from recorder.metadata import TIME, ArrayLayout
+from recorder.repair_images import repair_images
+from recorder.row_files import little_endian, read_rows, row_bytes, sync_rows, trim
+from recorder.stamps import summarise
+from recorder.stream_files import StreamFolder, committed_rows
+from recorder.streams import ImageStreamSpec, NumericStreamSpec
+
+
+def repair_missing_summaries(
+    episode: Path, info: EpisodeInfo, known: Mapping[str, StreamSummary]
+) -> dict[str, StreamSummary]:
+    """The summary of every declared stream: the known ones, and for the others what a repair finds.
+
+    Raises:
+        EpisodeBusyError: A stream without a summary is still being written.
+    """
+    same_boot = info.boot_id == layout.boot_id()
+    return {
+        spec.name: known.get(spec.name) or repair_stream(episode / spec.name, spec, same_boot=same_boot)
+        for spec in info.stream_specs
+    }
+
+
+def repair_stream(path: Path, spec: NumericStreamSpec | ImageStreamSpec, *, same_boot: bool) -> StreamSummary:
+    """Make a stream whole from what is on disk; repeating it changes nothing.
+
+    Args:
+        path: The stream's folder; made if it is missing.
+        spec: What the stream was declared to be.
+        same_boot: Whether the host has run since the last row. If not, pages may have reached the disk out of order,
+            and rows of numbers count only as far as they were committed.
+
+    Returns:
+        The figures of what is there, with what is lost in words.
+
+    Raises:
+        EpisodeBusyError: A live process is writing the stream.
+    """
+    never_began = not layout.metadata_path(path).is_file()
+    path.mkdir(exist_ok=True)
+    folder = stream_files.complete(path, spec)
+    try:
+        if isinstance(spec, ImageStreamSpec):
+            rows, size, lost = repair_images(folder)
+        else:
+            rows, lost = _repair_numbers(folder, same_boot=same_boot)
+            size = rows * sum(row_bytes(array) for array in folder.arrays)
+        stamps = [read_rows(path / array.name, array, 0, rows) for array in folder.arrays[:2]]
+    finally:
+        folder.release()
+    summary = summarise(stamps[0], stamps[1], spec.rate_hz, size)
+    return summary.model_copy(update={"lost": "its writer never began" if never_began and not rows else lost})
+
+
+def _repair_numbers(folder: StreamFolder, *, same_boot: bool) -> tuple[int, str]:
+    committed = committed_rows(folder)
+    found = _count_rows(folder.path / TIME, folder.arrays[0])
+    if found < committed:
+        # Damage, not a kill: what follows the lost stamps is left on disk.
+        folder.publish(found)
+        return found, f"rows {found} to {committed - 1}: their stamps are not on disk"
+    rows = found if same_boot else committed
+    for array in folder.arrays:
+        sync_rows(folder.path / array.name, array, committed, rows)
+        trim(folder.path / array.name, array, rows)
+        _drop_chunks(folder.path / array.name, array, rows)
+    folder.publish(rows)
+    return rows, "" if rows == found else f"rows {rows} to {found - 1}: not committed before the power loss"
+
+
+def _count_rows(path: Path, array: ArrayLayout) -> int:
+    """Rows up to the first that has no stamp."""
+    number = 0
+    while (chunk := layout.chunk_path(path, number, 1)).is_file():
+        stamps = np.fromfile(chunk, dtype=little_endian(array.dtype))
+        empty = np.flatnonzero(stamps == 0)
+        if empty.size:
+            return number * array.chunk_rows + int(empty[0])
+        if stamps.size < array.chunk_rows:
+            return number * array.chunk_rows + stamps.size
+        number += 1
+    return number * array.chunk_rows
+
+
+def _drop_chunks(path: Path, array: ArrayLayout, rows: int) -> None:
+    """Remove chunk files that were allocated in advance and hold no row."""
+    number = -(-rows // array.chunk_rows)
+    while (chunk := layout.chunk_path(path, number, 1 + len(array.row_shape))).is_file():
+        chunk.unlink()
+        number += 1

@@ -1,0 +1,102 @@
+"""Brings a stream of images back: rebuilds the index of every shard that was not published, from its records."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from recorder import layout, shard
+from recorder.metadata import FRAMES_PER_SHARD, IMAGE
+from recorder.row_files import sync_rows, trim, write_rows
+from recorder.shard import Record
+from recorder.stream_files import StreamFolder, committed_rows
+
+
+def repair_images(folder: StreamFolder) -> tuple[int, int, str]:
+    """Make shards, stamps and lengths agree with the records.
+
+    Every frame carries its own checksum and stamps, so frames count wherever they are whole, up to the first that is
+    not, committed or not.
+
+    Returns:
+        Number of frames, their size [byte], and what is lost in words.
+    """
+    committed = committed_rows(folder)
+    size, losses = _published_bytes(folder.path / IMAGE, committed // FRAMES_PER_SHARD)
+    rows = committed - committed % FRAMES_PER_SHARD
+    while (path := _shard_path(folder.path / IMAGE, rows)).is_file():
+        records = _rebuild(path, rows)
+        _write_stamps(folder, rows, records)
+        size += sum(record.length for record in records)
+        rows += len(records)
+        if not records or len(records) < FRAMES_PER_SHARD:
+            break
+    if rows < committed:
+        losses.append(f"rows {rows} to {committed - 1}: their frames are damaged")
+    elif abandoned := _drop_shards(folder.path / IMAGE, -(-rows // FRAMES_PER_SHARD)):
+        losses.append(f"frames behind row {rows - 1}, in {abandoned} files that begin after a damaged frame")
+    for array in folder.arrays[:2]:
+        sync_rows(folder.path / array.name, array, min(committed, rows), rows)
+        trim(folder.path / array.name, array, rows)
+    folder.publish(rows)
+    return rows, size, "; ".join(losses)
+
+
+def _shard_path(image: Path, row: int) -> Path:
+    return layout.chunk_path(image, row // FRAMES_PER_SHARD, 4)
+
+
+def _published_bytes(image: Path, shards: int) -> tuple[int, list[str]]:
+    """Payload of the shards that were published whole [byte], and which of them cannot be read."""
+    size, losses = 0, []
+    for number in range(shards):
+        first = number * FRAMES_PER_SHARD
+        entries = _published_index(_shard_path(image, first), first)
+        if entries is None:
+            losses.append(f"rows {first} to {first + FRAMES_PER_SHARD - 1}: their shard is missing or damaged")
+        else:
+            size += sum(length for _, length in entries)
+    return size, losses
+
+
+def _published_index(path: Path, first: int) -> list[tuple[int, int]] | None:
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        entries = shard.read_index(file.fileno())
+        whole = entries or len(list(shard.scan(file, first))) == FRAMES_PER_SHARD
+    if entries is None and whole:
+        return [(record.offset, record.length) for record in _rebuild(path, first)]
+    return entries
+
+
+def _rebuild(path: Path, first: int) -> list[Record]:
+    """Cut a shard behind its last whole record and give it an index, unless it is like that already."""
+    with path.open("r+b") as file:
+        records = list(shard.scan(file, first))
+        end = records[-1].offset + records[-1].length if records else 0
+        index = shard.pack_index([(record.offset, record.length) for record in records])
+        file.seek(end)
+        if records and file.read() != index:
+            file.truncate(end)
+            file.seek(end)
+            file.write(index)
+        file.flush()
+        os.fdatasync(file.fileno())
+    if not records:
+        path.unlink()
+    return records
+
+
+def _write_stamps(folder: StreamFolder, first: int, records: list[Record]) -> None:
+    columns = ([record.time_ns for record in records], [record.received_ns for record in records])
+    for array, stamps in zip(folder.arrays[:2], columns, strict=True):
+        write_rows(folder.path / array.name, array, first, np.array(stamps, dtype=np.int64))
+
+
+def _drop_shards(image: Path, number: int) -> int:
+    dropped = 0
+    while (path := layout.chunk_path(image, number, 4)).is_file():
+        path.unlink()
+        number, dropped = number + 1, dropped + 1
+    return dropped

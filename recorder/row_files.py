@@ -1,0 +1,196 @@
+"""The chunk files of one array of numbers: allocated in advance, memory-mapped, uncompressed.
+
+A row is stored by copying it into mapped memory, which the kernel keeps whatever becomes of the process. Files are
+allocated (not just extended) before they are mapped, so that a full disk is an error here and not a signal later.
+"""
+
+import mmap
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recorder import layout
+from recorder.metadata import ArrayLayout
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """One mapped chunk file. The mapping lives as long as something refers to `rows`."""
+
+    number: int
+    path: Path
+    descriptor: int
+    rows: NDArray[Any]
+
+
+@dataclass
+class RowFiles:
+    """Writes the rows of one array. Not locked: the writer that owns it is."""
+
+    folder: Path
+    array: ArrayLayout
+    current: Chunk | None = None
+    prepared: Chunk | None = None
+    retired: list[Chunk] = field(default_factory=list)
+
+    @property
+    def chunk_bytes(self) -> int:
+        """Size of a chunk file [byte]."""
+        return self.array.chunk_rows * row_bytes(self.array)
+
+    def advance(self, number: int) -> NDArray[Any]:
+        """Make chunk `number` the current one and give its rows, (chunk_rows, *row_shape)."""
+        if self.current is not None:
+            self.retired.append(self.current)
+        prepared, self.prepared = self.prepared, None
+        if prepared is None or prepared.number != number:
+            prepared = self.allocate(number)
+        self.current = prepared
+        return prepared.rows
+
+    def reach(self, number: int) -> NDArray[Any]:
+        """The rows of chunk `number`, which is the current one or the one after it."""
+        if self.current is None or self.current.number != number:
+            return self.advance(number)
+        return self.current.rows
+
+    def sync(self) -> None:
+        """Carry the current chunk and all before it to the disk."""
+        for chunk in self.retired:
+            os.fdatasync(chunk.descriptor)
+            os.close(chunk.descriptor)
+        self.retired = []
+        if self.current is not None:
+            os.fdatasync(self.current.descriptor)
+
+    def prepare(self) -> None:
+        """Allocate the chunk after the current one, so that reaching it costs nothing."""
+        if self.current is not None and self.prepared is None:
+            self.prepared = self.allocate(self.current.number + 1)
+
+    def allocate(self, number: int) -> Chunk:
+        """Create and map the file of chunk `number`, all zeros.
+
+        Raises:
+            OSError: The disk is full, or the file exists.
+        """
+        path = layout.chunk_path(self.folder, number, 1 + len(self.array.row_shape))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+        try:
+            os.posix_fallocate(descriptor, 0, self.chunk_bytes)
+            mapped = mmap.mmap(descriptor, self.chunk_bytes)
+        except OSError:
+            os.close(descriptor)
+            path.unlink()
+            raise
+        rows = np.frombuffer(mapped, dtype=little_endian(self.array.dtype))
+        return Chunk(number, path, descriptor, rows.reshape(self.array.chunk_rows, *self.array.row_shape))
+
+    def take_retired(self) -> list[Chunk]:
+        """Chunks that are full and not yet synced; the caller syncs and closes them."""
+        retired, self.retired = self.retired, []
+        return retired
+
+    def close(self, rows: int) -> None:
+        """Let go of all files; what was allocated beyond `rows` goes back to the disk."""
+        for chunk in (*self.retired, self.current):
+            if chunk is not None:
+                os.close(chunk.descriptor)
+        if self.prepared is not None:
+            os.close(self.prepared.descriptor)
+            self.prepared.path.unlink()
+        self.retired, self.current, self.prepared = [], None, None
+        trim(self.folder, self.array, rows)
+
+
+def little_endian(dtype: str) -> np.dtype[Any]:
+    """How a dtype stands in a file."""
+    return np.dtype(dtype).newbyteorder("<")
+
+
+def row_bytes(array: ArrayLayout) -> int:
+    """Size of one row [byte]."""
+    return little_endian(array.dtype).itemsize * int(np.prod(array.row_shape, dtype=np.int64))
+
+
+def trim(folder: Path, array: ArrayLayout, rows: int) -> None:
+    """Give the last chunk file its full size with a hole of zeros behind `rows`; a missing file is left missing.
+
+    Cutting first makes the hole; a process killed in between leaves a short file, which the next call completes.
+    """
+    number, used = divmod(rows, array.chunk_rows)
+    path = layout.chunk_path(folder, number, 1 + len(array.row_shape))
+    if used == 0:
+        path.unlink(missing_ok=True)
+        return
+    if not path.is_file():
+        return
+    os.truncate(path, min(path.stat().st_size, used * row_bytes(array)))
+    os.truncate(path, array.chunk_rows * row_bytes(array))
+
+
+def read_rows(folder: Path, array: ArrayLayout, start: int, stop: int) -> NDArray[Any]:
+    """Rows [start, stop) as they stand on disk, whatever the metadata says of their number.
+
+    Args:
+        folder: The array's folder.
+        array: Its layout.
+        start: First row.
+        stop: Row after the last.
+
+    Returns:
+        (stop - start, *row_shape).
+
+    Raises:
+        FileNotFoundError: A chunk file is missing.
+        EOFError: A chunk file is shorter than its rows.
+    """
+    dtype, size = little_endian(array.dtype), row_bytes(array)
+    rows = np.empty((stop - start, *array.row_shape), dtype=dtype)
+    row = start
+    while row < stop:
+        number, offset = divmod(row, array.chunk_rows)
+        count = min(stop - row, array.chunk_rows - offset)
+        path = layout.chunk_path(folder, number, rows.ndim)
+        part = np.fromfile(path, dtype=dtype, count=count * size // dtype.itemsize, offset=offset * size)
+        if part.size * dtype.itemsize < count * size:
+            raise EOFError(f"{path} ends before row {row + count}")
+        rows[row - start : row - start + count] = part.reshape(count, *array.row_shape)
+        row += count
+    return rows
+
+
+def write_rows(folder: Path, array: ArrayLayout, start: int, values: NDArray[Any]) -> None:
+    """Put rows in their files, outside of recording; files are made and extended as needed."""
+    size = row_bytes(array)
+    row = start
+    while row < start + len(values):
+        number, offset = divmod(row, array.chunk_rows)
+        count = min(start + len(values) - row, array.chunk_rows - offset)
+        path = layout.chunk_path(folder, number, values.ndim)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+        try:
+            os.ftruncate(descriptor, array.chunk_rows * size)
+            part = values[row - start : row - start + count].astype(little_endian(array.dtype))
+            os.pwrite(descriptor, part.tobytes(), offset * size)
+        finally:
+            os.close(descriptor)
+        row += count
+
+
+def sync_rows(folder: Path, array: ArrayLayout, start: int, stop: int) -> None:
+    """Carry the files that hold rows [start, stop) to the disk."""
+    for number in range(start // array.chunk_rows, -(-stop // array.chunk_rows)):
+        path = layout.chunk_path(folder, number, 1 + len(array.row_shape))
+        if path.is_file():
+            descriptor = os.open(path, os.O_RDONLY)
+            try:
+                os.fdatasync(descriptor)
+            finally:
+                os.close(descriptor)

@@ -1,0 +1,38 @@
+"""The one way to append to a stream, in whatever process its device is read.
+
+Streams share nothing on disk, so each process opens and closes its own; the episode only has to exist.
+"""
+
+from pathlib import Path
+
+from recorder import committer, stream_files
+from recorder.image_writer import ImageStreamWriter
+from recorder.numeric_writer import NumericStreamWriter
+from recorder.stream_writer import FileStreamWriter, StreamWriter, Values
+from recorder.streams import ImageStreamSpec, NumericStreamSpec
+
+__all__ = ["StreamWriter", "Values", "open_stream"]
+
+
+def open_stream(episode_dir: Path, spec: NumericStreamSpec | ImageStreamSpec) -> StreamWriter:
+    """Make a new stream in an episode and append to it.
+
+    A background thread of this process, shared by its streams, commits it about once a second until it is closed. Open
+    streams after a fork, not before: a forked child has no such thread.
+
+    Args:
+        episode_dir: Path of the episode.
+        spec: What the stream is.
+
+    Raises:
+        EpisodeNotFoundError: There is no episode at that path.
+        RecorderError: The episode has this stream already.
+    """
+    folder = stream_files.create(Path(episode_dir), spec)
+    writer: FileStreamWriter
+    if isinstance(spec, ImageStreamSpec):
+        writer = ImageStreamWriter(spec, folder)
+    else:
+        writer = NumericStreamWriter(spec, folder)
+    writer.commit_with(committer.shared)
+    return writer
