@@ -1,7 +1,6 @@
 """The physics of the workcell, without clock or process: step, command, reset, read."""
 
 import math
-from dataclasses import dataclass
 
 import mujoco
 import numpy as np
@@ -9,25 +8,10 @@ import numpy as np
 from drivers.samples import FloatArray
 from drivers.sim import workcell as w
 from drivers.sim.scene import build_scene
+from drivers.sim.world_state import Snapshot
 
 MAX_STEP_S = 0.002
 """Longest physics step that keeps a grasp firm [s]."""
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """Everything that clients may want of one instant."""
-
-    position: FloatArray
-    """Joint angles [rad], shape (6,)."""
-    velocity: FloatArray
-    """[rad/s], shape (6,)."""
-    effort: FloatArray
-    """Actuator torques [N m], shape (6,)."""
-    scene: FloatArray
-    """MuJoCo's generalised positions, for rendering, shape (nq,)."""
-    touch: FloatArray
-    """[N], shape (pads, axes, rows, columns)."""
 
 
 class Physics:
@@ -40,6 +24,11 @@ class Physics:
         self._data = mujoco.MjData(self._model)
         self._joints = len(w.JOINT_NAMES)
         self.reset(0)
+
+    @property
+    def step_s(self) -> float:
+        """Length of a physics step [s]."""
+        return float(self._model.opt.timestep)
 
     def reset(self, seed: int) -> None:
         """Put the arm at home and the block where `seed` says; everything is at rest."""
