@@ -15,9 +15,10 @@ from recorder import committer, layout, root
 from recorder.episode import Anchor, EpisodeInfo, Event, StreamSummary
 from recorder.errors import EpisodeBusyError, EpisodeNotFoundError, RecorderError
 from recorder.journal import Journal, fold, is_held
+from recorder.reader import NumericStream, open_streams
 from recorder.repair import repair_missing_summaries
 from recorder.segments import CollectionMode, EpisodeState, Outcome
-from recorder.streams import AnyStreamSpec
+from recorder.streams import AnyStreamSpec, StreamRole
 
 _log = logging.getLogger(__name__)
 
@@ -136,10 +137,11 @@ def _describe(info: NewEpisode, index: int) -> EpisodeInfo:
 
 def with_segments(episode: Path, info: EpisodeInfo) -> EpisodeInfo:
     """Add the segments and interventions that the control stream shows; none if there is no control stream."""
-    from recorder.reader import open_streams
-    from recorder.streams import StreamRole
-
-    control = [stream for stream in open_streams(episode, info) if stream.spec.role is StreamRole.CONTROL]
+    control = [
+        stream
+        for stream in open_streams(episode, info)
+        if isinstance(stream, NumericStream) and stream.spec.role is StreamRole.CONTROL
+    ]
     if not control:
         return info
     from recorder.derivation import derive_from_stream

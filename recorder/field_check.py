@@ -9,6 +9,7 @@ from recorder.errors import StreamValueError
 from recorder.streams import FieldSpec
 
 LARGEST_STAMP = 2**63 - 1
+_INTEGER: tuple[type, ...] = (int, np.integer)
 
 
 class FieldCheck:
@@ -54,5 +55,5 @@ def check_stamps(stream: str, time_ns: int, received_ns: int) -> None:
         StreamValueError: A stamp is out of range or no integer.
     """
     for name, stamp in (("time", time_ns), ("received", received_ns)):
-        if not isinstance(stamp, int | np.integer) or not 0 < stamp <= LARGEST_STAMP:
+        if not isinstance(stamp, _INTEGER) or not 0 < stamp <= LARGEST_STAMP:
             raise StreamValueError(f"stream {stream}: {name} {stamp!r} is not a positive 64-bit integer of nanoseconds")

@@ -40,9 +40,7 @@ class OpenShard:
         if written != len(header) + len(payload):
             os.ftruncate(self.descriptor, self.size)
             os.lseek(self.descriptor, self.size, os.SEEK_SET)
-            raise OSError(
-                f"only {written} of {len(header) + len(payload)} bytes of a frame were taken; is the disk full?"
-            )
+            raise OSError(f"the disk took only {written} of {len(header) + len(payload)} bytes of a frame; is it full?")
         self.entries.append((self.size + len(header), len(payload)))
         self.stamps.append(stamps)
         self.size += written

@@ -14,19 +14,24 @@ SOI = b"\xff\xd8"
 _FRAME_HEADERS = frozenset((0xC0, 0xC1, 0xC2))
 """Baseline, extended and progressive, which every decoder reads."""
 _SCAN_HEADER = 0xDA
+_FRAME_HEADER_BYTES = 6
 _CHANNELS = 3
 _BITS = 8
 
 
-def describe(data: bytes) -> tuple[int, int, int, int] | str:
-    """Height, width, components and bits of a JPEG, or in words why it is none that can be stored."""
+def describe(data: bytes) -> tuple[int, int, int, int]:
+    """Height, width, components and bits of a JPEG.
+
+    Raises:
+        ValueError: It is none, or of a kind that not every decoder reads.
+    """
     if data[:2] != SOI:
-        return f"does not start as a JPEG (first bytes {data[:4].hex(' ') or 'none'})"
+        raise ValueError(f"the frame does not start as a JPEG (first bytes: {data[:4].hex(' ') or 'none'})")
     position = 2
     while position + 4 <= len(data):
         marker = data[position + 1]
         if data[position] != 0xFF:
-            return f"has no marker at byte {position}"
+            raise ValueError(f"the JPEG has no marker at byte {position}")
         if marker == 0xFF:
             position += 1
             continue
@@ -35,12 +40,12 @@ def describe(data: bytes) -> tuple[int, int, int, int] | str:
         if marker == _SCAN_HEADER:
             break
         position += 2 + int.from_bytes(data[position + 2 : position + 4], "big")
-    return "has no frame header"
+    raise ValueError("the JPEG has no frame header of a baseline, extended or progressive image")
 
 
-def _frame_header(header: bytes) -> tuple[int, int, int, int] | str:
-    if len(header) < 6:
-        return "ends within its frame header"
+def _frame_header(header: bytes) -> tuple[int, int, int, int]:
+    if len(header) < _FRAME_HEADER_BYTES:
+        raise ValueError("the JPEG ends within its frame header")
     height, width = int.from_bytes(header[1:3], "big"), int.from_bytes(header[3:5], "big")
     return height, width, header[5], header[0]
 
@@ -52,8 +57,6 @@ def check(data: bytes, spec: ImageStreamSpec) -> bytes:
         ValueError: It is none, or of another size or kind.
     """
     found, expected = describe(data), (spec.height, spec.width, _CHANNELS, _BITS)
-    if isinstance(found, str):
-        raise ValueError(f"the frame {found}")
     if found != expected:
         text = "{1} x {0} px with {2} components of {3} bits"
         raise ValueError(f"JPEG of {text.format(*found)} instead of {text.format(*expected)}")

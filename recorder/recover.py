@@ -1,4 +1,4 @@
-"""Makes an interrupted episode whole: lengths and indexes from what is on disk, the journal folded into the metadata."""
+"""Makes an interrupted episode whole: lengths and indexes from what is on disk, the journal into the metadata."""
 
 from dataclasses import dataclass
 from pathlib import Path

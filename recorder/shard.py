@@ -1,7 +1,7 @@
 """The shard files of images: frames behind self-describing headers, and the index that Zarr reads.
 
-Format: Zarr v3 codec `sharding_indexed`, index at the end. The index gives an offset and a length for every inner chunk,
-so bytes that it does not mention are skipped by any reader. We put a 40-byte header before each frame there, which is
+Format: Zarr v3 codec `sharding_indexed`, index at the end. The index gives offset and length of every inner chunk, so
+bytes that it does not mention are skipped by any reader. We put a 40-byte header before each frame there, which is
 what allows a shard without an index to be rebuilt. Header, little-endian: magic "FRM1", payload length (u32),
 row in the stream (u64), time and received [ns] (i64), CRC-32C of the payload, CRC-32C of the header before it (u32).
 """

@@ -33,7 +33,8 @@ class StreamWriter(Protocol):
         Args:
             time_ns: When it was true, positive [ns].
             received_ns: When it reached the host, positive [ns].
-            values: Numbers: a value for every field. Images: a JPEG, kept byte for byte, or RGB pixels, uint8 (H, W, 3).
+            values: Numbers: a value for every field. Images: a JPEG, kept byte for byte, or RGB
+                pixels, uint8 (H, W, 3).
 
         Raises:
             StreamValueError: Something does not fit; nothing was stored.

@@ -30,9 +30,6 @@ def open_stream(episode_dir: Path, spec: NumericStreamSpec | ImageStreamSpec) ->
     """
     folder = stream_files.create(Path(episode_dir), spec)
     writer: FileStreamWriter
-    if isinstance(spec, ImageStreamSpec):
-        writer = ImageStreamWriter(spec, folder)
-    else:
-        writer = NumericStreamWriter(spec, folder)
+    writer = ImageStreamWriter(spec, folder) if isinstance(spec, ImageStreamSpec) else NumericStreamWriter(spec, folder)
     writer.commit_with(committer.shared)
     return writer
