@@ -6,7 +6,7 @@ from one thread at a time and `command` may be called from another.
 """
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from drivers.samples import FloatArray, Image, JointCommand, JointState, TactileSample
 
@@ -77,6 +77,7 @@ class TactileSensor(Device, Protocol):
         ...
 
 
+@runtime_checkable
 class Scene(Protocol):
     """A workcell that can be put back and inspected: the simulation, or a scripted fixture."""
 

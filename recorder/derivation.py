@@ -5,6 +5,7 @@ operator asked, and why. Deriving twice from the same rows and events gives the 
 could disagree with the rows.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -61,7 +62,7 @@ def _runs(source: NDArray[np.uint8]) -> list[tuple[int, int]]:
         return []
     cuts = np.flatnonzero(np.diff(source)) + 1
     edges = [0, *cuts.tolist(), len(source)]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(itertools.pairwise(edges))
 
 
 def _intervention_spans(
@@ -71,7 +72,7 @@ def _intervention_spans(
     spans: list[tuple[int, int]] = []
     start: int | None = None
     seen: set[ControlSource] = set()
-    for first, end in [*runs, (len(rows.source), len(rows.source))]:
+    for first, _end in [*runs, (len(rows.source), len(rows.source))]:
         source = ControlSource(rows.source[first]) if first < len(rows.source) else ControlSource.POLICY
         if source is not ControlSource.POLICY:
             start = first if start is None else start
@@ -83,9 +84,7 @@ def _intervention_spans(
     return spans
 
 
-def _was_asked(
-    rows: ControlRows, start: int, end: int, seen: set[ControlSource], events: Sequence[Event]
-) -> bool:
+def _was_asked(rows: ControlRows, start: int, end: int, seen: set[ControlSource], events: Sequence[Event]) -> bool:
     """Whether a span without operator rows is a cancelled takeover rather than a pause or a start."""
     if start == 0 or seen <= _PAUSE_ONLY:
         return False

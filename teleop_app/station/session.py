@@ -1,0 +1,242 @@
+"""Episodes, one after another: start, stop, label, discard. Files are made and closed here, in one thread at a time."""
+
+import logging
+import shutil
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeVar
+
+from drivers import clock
+from drivers.errors import DriverError
+from recorder.episode import Anchor, EpisodeInfo, Event, StreamSummary
+from recorder.episode_writer import EpisodeWriter, NewEpisode, discard, restore
+from recorder.errors import RecorderError
+from recorder.segments import CollectionMode, Outcome
+from teleop_app import __version__
+from teleop_app.station.config import StationConfig
+from teleop_app.station.errors import RequestRefusedError
+from teleop_app.station.recorded_streams import Finished, RecordedStream
+
+log = logging.getLogger(__name__)
+
+ANCHOR_PERIOD_NS = 10_000_000_000
+LEAST_FREE_BYTES = 200_000_000
+"""Below this an episode is not started."""
+R = TypeVar("R")
+
+
+class Session:
+    """The recording side of a station. Public methods may be called from any thread; they take turns."""
+
+    def __init__(self, config: StationConfig, collection: Path, streams: Sequence[RecordedStream]) -> None:
+        """Record `streams` of the station `config` into `collection`."""
+        self.config, self.collection = config, collection
+        self.task = config.task
+        self.policy_id = ""
+        self._streams = tuple(streams)
+        self._turn = threading.RLock()
+        self._writer: EpisodeWriter | None = None
+        self._mode = CollectionMode.TELEOP_DEMO
+        self._start_ns = self._anchored_ns = 0
+        self._outcome = Outcome.UNSET
+        self._last_discarded: Path | None = None
+        self.last: EpisodeInfo | None = None
+        """The last episode that was closed and kept."""
+        self.last_path: Path | None = None
+        self.kept = 0
+        """Episodes kept since the session began."""
+        self.message = ""
+        """What became of the last episode, one sentence."""
+        self.save_s = 0.0
+        """How long the last stop took, from the request to the closed episode [s]."""
+
+    @property
+    def recording(self) -> bool:
+        """Whether an episode is open."""
+        return self._writer is not None
+
+    @property
+    def index(self) -> int | None:
+        """Index of the open episode."""
+        writer = self._writer
+        return writer.index if writer is not None else None
+
+    @property
+    def mode(self) -> CollectionMode:
+        """Collection mode of the open or the last episode."""
+        return self._mode
+
+    @property
+    def recording_s(self) -> float:
+        """How long the open episode has been recorded [s]."""
+        return (clock.now_ns() - self._start_ns) / 1e9 if self.recording else 0.0
+
+    def start(self, mode: CollectionMode, task: str | None = None) -> EpisodeWriter:
+        """Begin an episode as of now.
+
+        Raises:
+            RequestRefusedError: one is open already, there is no task, or the disk is nearly full.
+            DriverError: a stream cannot be recorded; nothing is left on disk.
+        """
+        with self._turn:
+            start_ns = clock.now_ns()
+            self._check_startable(task)
+            anchor = clock.read_anchor()
+            specs = self._all(lambda stream: stream.spec())
+            writer = EpisodeWriter.create(
+                self.collection,
+                NewEpisode(
+                    start_ns=start_ns,
+                    utc_ns=start_ns - anchor.monotonic_ns + anchor.utc_ns,
+                    task=self.task,
+                    collection_mode=mode,
+                    operator=self.config.operator_id,
+                    policy_id=self.policy_id if mode is CollectionMode.INTERVENTION else "",
+                    app_version=__version__,
+                    station=self.config.as_json(),
+                    stream_specs=tuple(specs),
+                    anchors=(Anchor(**asdict(anchor)),),
+                ),
+            )
+            try:
+                by_name = {spec.name: spec for spec in specs}
+                self._all(lambda stream: stream.prepare(writer.path, by_name[stream.name]))
+                self._all(lambda stream: stream.begin(start_ns))
+            except (DriverError, RecorderError, OSError):
+                self._each(lambda stream: stream.finish())
+                writer.discard()
+                raise
+            self._mode, self._start_ns, self._anchored_ns = mode, start_ns, start_ns
+            self._outcome, self._writer = Outcome.UNSET, writer
+            return writer
+
+    def stop(self, outcome: Outcome | None = None) -> EpisodeInfo:
+        """Close the open episode and keep it."""
+        with self._turn:
+            stop_ns = clock.now_ns()
+            writer = self._need_open()
+            summaries = self._close_streams(writer, stop_ns)
+            info = writer.finish(stop_ns, summaries, outcome or self._outcome)
+            self._writer = None
+            self.save_s = (clock.now_ns() - stop_ns) / 1e9
+            self.last, self.last_path = info, writer.path
+            self.kept += 1
+            self.message = (
+                f"Episode {info.index} kept: {info.duration_s:.1f} s, {len(info.interventions)} interventions."
+            )
+            return info
+
+    def discard(self) -> Path:
+        """Move the open episode, or else the last one kept, to the trash."""
+        with self._turn:
+            writer = self._writer
+            if writer is not None:
+                self._close_streams(writer, clock.now_ns())
+                self._writer = None
+                trashed, index = writer.discard(), writer.index
+            elif self.last_path is not None and self.last is not None:
+                trashed, index = discard(self.last_path), self.last.index
+                self.last_path, self.last, self.kept = None, None, self.kept - 1
+            else:
+                raise RequestRefusedError("there is no episode to discard")
+            self._last_discarded = trashed
+            self.message = f"Episode {index} is in the trash; it can be brought back."
+            return trashed
+
+    def undo_discard(self) -> Path:
+        """Bring the last discarded episode back."""
+        with self._turn:
+            if self._last_discarded is None:
+                raise RequestRefusedError("nothing has been discarded in this session")
+            restored, self._last_discarded = restore(self._last_discarded), None
+            self.message = f"{restored.name} is back."
+            return restored
+
+    def mark(self, outcome: Outcome) -> None:
+        """Say how the open episode ends."""
+        with self._turn:
+            self._need_open()
+            self._outcome = outcome
+            self.note_event(clock.now_ns(), "outcome", {"outcome": outcome.value})
+
+    def note_event(self, time_ns: int, kind: str, detail: dict[str, Any]) -> None:
+        """Add an event to the open episode, if there is one; called by any thread, also the control loop's."""
+        writer = self._writer
+        if writer is not None:
+            writer.event(Event(time_ns=time_ns, kind=kind, detail=detail))
+
+    def keep_time(self) -> None:
+        """Take the next clock anchor when it is due; called about once a second."""
+        writer, now_ns = self._writer, clock.now_ns()
+        if writer is not None and now_ns - self._anchored_ns >= ANCHOR_PERIOD_NS:
+            self._anchored_ns = now_ns
+            writer.anchor(Anchor(**asdict(clock.read_anchor())))
+
+    def free_bytes(self) -> int:
+        """Free disk where the collection is, or will be."""
+        folder = self.collection
+        while not folder.exists():
+            folder = folder.parent
+        return shutil.disk_usage(folder).free
+
+    def close(self) -> None:
+        """Close and keep an open episode, because the station ends."""
+        with self._turn:
+            if self.recording:
+                self.stop(Outcome.ABORTED if self._outcome is Outcome.UNSET else self._outcome)
+
+    def _check_startable(self, task: str | None) -> None:
+        self.task = task or self.task
+        if self.recording:
+            raise RequestRefusedError(f"episode {self.index} is being recorded; stop it first")
+        if not self.task:
+            raise RequestRefusedError("the episode needs a task: say what is to be done")
+        if (free := self.free_bytes()) < LEAST_FREE_BYTES:
+            raise RequestRefusedError(
+                f"{self.collection} has {free / 1e6:.0f} MB left; an episode needs {LEAST_FREE_BYTES / 1e6:.0f} MB"
+            )
+
+    def _need_open(self) -> EpisodeWriter:
+        if self._writer is None:
+            raise RequestRefusedError("no episode is being recorded")
+        return self._writer
+
+    def _close_streams(self, writer: EpisodeWriter, stop_ns: int) -> dict[str, StreamSummary]:
+        """End and close every stream at once; a stream that fails is noted and repaired from disk by the writer."""
+        self._each(lambda stream: stream.end(stop_ns))
+        summaries: dict[str, StreamSummary] = {}
+        for stream, result in zip(self._streams, self._each(lambda stream: stream.finish()), strict=True):
+            if isinstance(result, Finished):
+                detail = {"stream": stream.name, "stamp_source": result.stamp_source, "facts": result.facts}
+                writer.event(Event(time_ns=stop_ns, kind="stream_closed", detail=detail))
+                summaries[stream.name] = result.summary
+            else:
+                log.warning("%s: %s", stream.name, result)
+                detail = {"fault": f"{stream.name} was not closed: {result}"}
+                writer.event(Event(time_ns=stop_ns, kind="fault", detail=detail))
+        writer.anchor(Anchor(**asdict(clock.read_anchor())))
+        return summaries
+
+    def _each(self, do: Callable[[RecordedStream], R]) -> list[R | Exception]:
+        """Do the same with every stream at the same time; a device's failure takes its place in the results."""
+        with ThreadPoolExecutor(max_workers=len(self._streams)) as pool:
+            return list(pool.map(lambda stream: _caught(do, stream), self._streams))
+
+    def _all(self, do: Callable[[RecordedStream], R]) -> list[R]:
+        """Do the same with every stream at the same time; raise the first failure."""
+        results: list[R] = []
+        for result in self._each(do):
+            if isinstance(result, Exception):
+                raise result
+            results.append(result)
+        return results
+
+
+def _caught(do: Callable[[RecordedStream], R], stream: RecordedStream) -> R | Exception:
+    try:
+        return do(stream)
+    except (DriverError, RecorderError, OSError) as error:
+        return error
