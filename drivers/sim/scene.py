@@ -5,7 +5,7 @@ from drivers.sim import workcell as w
 _HALF_BLOCK = w.BLOCK_SIZE / 2
 _TOOL = w.HAND - w.WRIST_TO_HAND
 _PAD_HALF = (0.010, 0.002, 0.009)
-_PAD_SITE_BACK = 0.014
+_PAD_SITE_BACK = 0.012
 
 _ASSETS = """
   <asset>
@@ -58,7 +58,7 @@ def _pad(name: str, x: float, y: float, facing: int) -> str:
     A touch grid looks along its site's negative z and bins contacts by direction, so the site sits behind the pad.
     """
     along, thick, across = _PAD_HALF
-    axes = f"0 0 1 {_numbers(1, 0, 0)}" if facing > 0 else f"0 0 -1 {_numbers(1, 0, 0)}"
+    axes = _numbers(0, 0, -facing, 1, 0, 0)
     return f"""
       <geom name="{name}_pad" class="pad" type="box" size="{_numbers(along, thick, across)}" pos="{_numbers(x, y, 0)}" mass="0.004"/>
       <site name="{name}_touch" type="box" size="{_numbers(across + 0.003, along + 0.003, _PAD_SITE_BACK + 0.006)}"

@@ -1,5 +1,6 @@
 """What the world publishes to its clients: names in shared memory, the layout of a state, and waiting for both."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +18,9 @@ _POLL_NS = 20_000_000
 _JOINTS = len(w.JOINT_NAMES)
 _TOUCH_SHAPE = (len(w.PADS), w.TOUCH_AXES, w.TOUCH_ROWS, w.TOUCH_COLUMNS)
 _SCENE = _JOINTS + 7
-_EDGES = np.cumsum([_JOINTS, _JOINTS, _JOINTS, _SCENE, int(np.prod(_TOUCH_SHAPE)), 2])
-STATE_BYTES = int(_EDGES[-1]) * 8
+_TOUCH = 3 * _JOINTS + _SCENE
+_TIMING = _TOUCH + math.prod(_TOUCH_SHAPE)
+STATE_BYTES = (_TIMING + 2) * 8
 COMMAND_BYTES = _JOINTS * 8
 RESET_BYTES = 8
 
@@ -90,9 +92,11 @@ def pack(snapshot: Snapshot, missed_s: float, period_s: float) -> bytes:
 def unpack(value: SlotValue) -> WorldState:
     """Read what `pack` wrote; arrays are read-only views."""
     flat = np.frombuffer(value.payload)
-    position, velocity, effort, scene, touch, timing = np.split(flat, _EDGES[:-1])
-    snapshot = Snapshot(position, velocity, effort, scene, touch.reshape(_TOUCH_SHAPE))
-    return WorldState(value.sequence, value.stamp_ns, value.tag, snapshot, float(timing[0]), float(timing[1]))
+    position, velocity, effort = (flat[part * _JOINTS : (part + 1) * _JOINTS] for part in range(3))
+    scene, touch = flat[3 * _JOINTS : _TOUCH], flat[_TOUCH:_TIMING].reshape(_TOUCH_SHAPE)
+    missed_s, period_s = (float(number) for number in flat[_TIMING:])
+    snapshot = Snapshot(position, velocity, effort, scene, touch)
+    return WorldState(value.sequence, value.stamp_ns, value.tag, snapshot, missed_s, period_s)
 
 
 def attach_to_world(device: str, run_id: str, limit_s: float = START_LIMIT_S) -> LatestSlot:
