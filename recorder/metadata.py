@@ -118,15 +118,18 @@ def _frames(spec: ImageStreamSpec) -> ArrayLayout:
     return ArrayLayout(IMAGE, "uint8", shape, FRAMES_PER_SHARD, document)
 
 
-def encode_group(attributes: Mapping[str, Any]) -> bytes:
-    """The metadata document of a group."""
+def encode_group(attributes: Mapping[str, Any], members: Mapping[str, Any] | None = None) -> bytes:
+    """The metadata document of a group.
+
+    Args:
+        attributes: Its attributes.
+        members: Metadata documents of all groups and arrays below it by path, repeated in the group so that readers
+            open it with one look (Zarr's inline consolidated metadata, which xarray asks for); None while they change.
+    """
     document = {"zarr_format": 3, "node_type": "group", "attributes": dict(attributes)}
-    return json.dumps(document, indent=1, allow_nan=False).encode()
-
-
-def stream_attributes(spec: NumericStreamSpec | ImageStreamSpec) -> dict[str, Any]:
-    """Attributes of a stream's group: its description, field by field."""
-    return spec.model_dump(mode="json")
+    if members is not None:
+        document["consolidated_metadata"] = {"kind": "inline", "must_understand": False, "metadata": dict(members)}
+    return json.dumps(document, allow_nan=False).encode()
 
 
 def read_document(node: Path) -> dict[str, Any]:

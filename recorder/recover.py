@@ -61,10 +61,7 @@ def _recover_without_journal(episode: Path) -> RecoveryReport:
 
 def _described(episode: Path, journal_path: Path) -> EpisodeInfo:
     stored = root.stored_info(episode)
-    return stored if stored.state in _DONE else journal.fold(journal_path)
-
-
-_DONE = (EpisodeState.COMPLETE, EpisodeState.RECOVERED)
+    return stored if stored.state in root.FINISHED else journal.fold(journal_path)
 
 
 def _begin_again(episode: Path) -> None:
@@ -74,7 +71,7 @@ def _begin_again(episode: Path) -> None:
 
 
 def _recover(episode: Path, info: EpisodeInfo) -> RecoveryReport:
-    if info.state in _DONE:
+    if info.state in root.FINISHED:
         return RecoveryReport(episode, repaired=False, info=info)
     summaries = repair_missing_summaries(episode, info, {})
     update = {"state": EpisodeState.RECOVERED, "streams": summaries, "stop_ns": _stop_ns(info, summaries)}

@@ -58,6 +58,7 @@ def repair_stream(path: Path, spec: NumericStreamSpec | ImageStreamSpec, *, same
         else:
             rows, lost = _repair_numbers(folder, same_boot=same_boot)
             size = rows * sum(row_bytes(array) for array in folder.arrays)
+        folder.publish(rows)
         stamps = [read_rows(path / array.name, array, 0, rows) for array in folder.arrays[:2]]
     finally:
         folder.release()
@@ -70,14 +71,12 @@ def _repair_numbers(folder: StreamFolder, *, same_boot: bool) -> tuple[int, str]
     found = _count_rows(folder.path / TIME, folder.arrays[0])
     if found < committed:
         # Damage, not a kill: what follows the lost stamps is left on disk.
-        folder.publish(found)
         return found, f"rows {found} to {committed - 1}: their stamps are not on disk"
     rows = found if same_boot else committed
     for array in folder.arrays:
         sync_rows(folder.path / array.name, array, committed, rows)
         trim(folder.path / array.name, array, rows)
         _drop_chunks(folder.path / array.name, array, rows)
-    folder.publish(rows)
     return rows, "" if rows == found else f"rows {rows} to {found - 1}: not committed before the power loss"
 
 

@@ -38,7 +38,6 @@ def repair_images(folder: StreamFolder) -> tuple[int, int, str]:
     for array in folder.arrays[:2]:
         sync_rows(folder.path / array.name, array, min(committed, rows), rows)
         trim(folder.path / array.name, array, rows)
-    folder.publish(rows)
     return rows, size, "; ".join(losses)
 
 

@@ -1,6 +1,7 @@
 """The root group of an episode: its attributes are the description of the episode."""
 
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -9,11 +10,24 @@ from recorder.episode import SCHEMA_VERSION, EpisodeInfo
 from recorder.errors import EpisodeFormatError, EpisodeNotFoundError
 from recorder.segments import EpisodeState
 
+FINISHED = (EpisodeState.COMPLETE, EpisodeState.RECOVERED)
+
 
 def write_info(episode: Path, info: EpisodeInfo) -> None:
     """Put the description in place, in one step that survives a power loss."""
-    document = metadata.encode_group(info.model_dump(mode="json"))
+    members = _members(episode, info) if info.state in FINISHED else None
+    document = metadata.encode_group(info.model_dump(mode="json"), members)
     layout.replace_file(layout.metadata_path(episode), document, layout.root_scratch(episode), durable=True)
+
+
+def _members(episode: Path, info: EpisodeInfo) -> dict[str, Any]:
+    """Metadata documents of every declared stream and its arrays, by path within the episode."""
+    nodes = [
+        node
+        for spec in info.stream_specs
+        for node in (spec.name, *(f"{spec.name}/{array.name}" for array in metadata.array_layouts(spec)))
+    ]
+    return {node: metadata.read_document(episode / node) for node in nodes}
 
 
 def stored_info(episode: Path) -> EpisodeInfo:
@@ -44,7 +58,7 @@ def read_info(episode: Path) -> EpisodeInfo:
     if not episode.is_dir():
         raise EpisodeNotFoundError(f"there is no episode at {episode}")
     info = stored_info(episode)
-    if info.state in (EpisodeState.COMPLETE, EpisodeState.RECOVERED):
+    if info.state in FINISHED:
         return info
     path = layout.journal_path(episode)
     if path.is_file():

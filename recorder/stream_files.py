@@ -1,7 +1,6 @@
 """A stream's folder on disk: made once, held by one writer, its length moved forward in one step per array."""
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,11 +58,11 @@ def complete(path: Path, spec: NumericStreamSpec | ImageStreamSpec) -> StreamFol
             document.parent.mkdir(exist_ok=True)
             layout.replace_file(document, array.encode(0))
     if not layout.metadata_path(path).is_file():
-        layout.replace_file(layout.metadata_path(path), metadata.encode_group(metadata.stream_attributes(spec)))
+        layout.replace_file(layout.metadata_path(path), metadata.encode_group(spec.model_dump(mode="json")))
     return folder
 
 
-def hold(path: Path, arrays: Sequence[ArrayLayout]) -> StreamFolder:
+def hold(path: Path, arrays: tuple[ArrayLayout, ...]) -> StreamFolder:
     """Lock the folder of a stream against other writers.
 
     Raises:
@@ -73,7 +72,7 @@ def hold(path: Path, arrays: Sequence[ArrayLayout]) -> StreamFolder:
     if not layout.try_lock(descriptor):
         os.close(descriptor)
         raise EpisodeBusyError(f"stream {path.name} of {path.parent} is being written by a live process")
-    return StreamFolder(path, tuple(arrays), descriptor)
+    return StreamFolder(path, arrays, descriptor)
 
 
 def committed_rows(folder: StreamFolder) -> int:
