@@ -30,8 +30,10 @@ class Verb(StrEnum):
     STOP_EPISODE = "stop_episode"
     """Close the open episode and keep it; args: outcome (optional)."""
     DISCARD = "discard"
-    """Close the open episode, or take the last closed one, and move it to the trash."""
+    """Close the open episode, or take the last closed one, and move it to the trash; args: id (optional, a closed
+    episode of the list)."""
     UNDO_DISCARD = "undo_discard"
+    """Bring the last discarded episode back; args: id (optional)."""
     SUCCESS = "success"
     """Mark the open or the last episode."""
     FAILURE = "failure"
@@ -105,6 +107,8 @@ class HandoverStatus(_Message):
     """0 to 1."""
     errors: tuple[float, ...] = ()
     """Operator's device minus follower, joint by joint [rad]."""
+    tolerance: float = 0.05
+    """Largest error of a joint that counts as aligned [rad]."""
     ready: bool = False
 
 
