@@ -110,6 +110,8 @@ class StreamSummary(_Model):
     """Samples known to be lost before they reached the recorder."""
     bytes: int = 0
     """Payload handed to the writer."""
+    checksums: dict[str, tuple[int, ...]] = Field(default_factory=dict)
+    """CRC-32C of the rows in each chunk file, for every array of numbers."""
     lost: str = ""
     """What a recovery could not bring back, in words; empty if nothing."""
 

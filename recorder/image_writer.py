@@ -127,7 +127,7 @@ class ImageStreamWriter(FileStreamWriter):
         for column, files in enumerate(self._stamps):
             rows = files.reach(number)
             rows[row:stop] = [stamps[column] for stamps in done.stamps]
-            files.sync()
+            files.sync(*files.unsynced())
         self._committed = done.first_row + len(done.stamps)
         self._folder.publish(self._committed)
         os.close(done.descriptor)
@@ -140,3 +140,4 @@ class ImageStreamWriter(FileStreamWriter):
         self._full, self._shard = [], None
         for files in self._stamps:
             files.close(self._committed)
+        self._checksums = {files.array.name: tuple(files.checksums) for files in self._stamps}

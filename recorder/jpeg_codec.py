@@ -1,6 +1,6 @@
 """Teaches the Zarr library the codec of our images where nothing else has: on Python 3.11.
 
-From Python 3.12 on, imagecodecs 2026.10 and imagecodecs-zarr bring `imagecodecs_jpeg` themselves. What stands here reads
+From Python 3.12 on, imagecodecs 2026.10 with imagecodecs-zarr brings `imagecodecs_jpeg` itself. What stands here reads
 and writes the same bytes under the same name. Only whoever reads through Zarr imports this module, as it imports zarr.
 """
 
@@ -43,7 +43,7 @@ class JpegCodec(ArrayBytesCodec):
         raise NotImplementedError
 
     async def _decode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> NDBuffer:
-        pixels = await asyncio.to_thread(imagecodecs.jpeg8_decode, chunk_bytes.as_numpy_array())
+        pixels = await asyncio.to_thread(imagecodecs.jpeg8_decode, chunk_bytes.to_bytes())
         return chunk_spec.prototype.nd_buffer.from_numpy_array(pixels.reshape(chunk_spec.shape))
 
     async def _encode_single(self, chunk_array: NDBuffer, chunk_spec: ArraySpec) -> Buffer:

@@ -4,7 +4,6 @@ The stamp is stored after everything else of its row, so that after a kill a row
 zero. Lengths in the metadata follow on commit: data first, then lengths.
 """
 
-import os
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -79,14 +78,11 @@ class NumericStreamWriter(FileStreamWriter):
     def _commit(self) -> None:
         with self._append_lock:
             rows = self._counter.samples
-            retired = [chunk for files in self._files for chunk in files.take_retired()]
-            current = [files.current for files in self._files if files.current is not None]
+            pending = [files.unsynced() for files in self._files]
         if rows == self._committed:
             return
-        for chunk in (*retired, *current):
-            os.fdatasync(chunk.descriptor)
-        for chunk in retired:
-            os.close(chunk.descriptor)
+        for files, (full, current) in zip(self._files, pending, strict=True):
+            files.sync(full, current)
         self._folder.publish(rows)
         self._committed = rows
         if not self._closed and rows % self._chunk_rows >= self._chunk_rows // 2:
@@ -98,3 +94,4 @@ class NumericStreamWriter(FileStreamWriter):
         self._rows = []
         for files in self._files:
             files.close(self._committed)
+        self._checksums = {files.array.name: tuple(files.checksums) for files in self._files}

@@ -11,9 +11,9 @@ import numpy as np
 
 from recorder import layout, stream_files
 from recorder.episode import EpisodeInfo, StreamSummary
-from recorder.metadata import TIME, ArrayLayout
+from recorder.metadata import IMAGE, TIME, ArrayLayout
 from recorder.repair_images import repair_images
-from recorder.row_files import little_endian, read_rows, row_bytes, sync_rows, trim
+from recorder.row_files import checksums, holds_rows, little_endian, lost_chunks, read_rows, row_bytes, sync_rows, trim
 from recorder.stamps import summarise
 from recorder.stream_files import StreamFolder, committed_rows
 from recorder.streams import ImageStreamSpec, NumericStreamSpec
@@ -54,30 +54,40 @@ def repair_stream(path: Path, spec: NumericStreamSpec | ImageStreamSpec, *, same
     folder = stream_files.complete(path, spec)
     try:
         if isinstance(spec, ImageStreamSpec):
-            rows, size, lost = repair_images(folder)
+            rows, size, losses = repair_images(folder)
         else:
-            rows, lost = _repair_numbers(folder, same_boot=same_boot)
+            rows, losses = _repair_numbers(folder, same_boot=same_boot)
             size = rows * sum(row_bytes(array) for array in folder.arrays)
         folder.publish(rows)
-        stamps = [read_rows(path / array.name, array, 0, rows) for array in folder.arrays[:2]]
     finally:
         folder.release()
-    summary = summarise(stamps[0], stamps[1], spec.rate_hz, size)
-    return summary.model_copy(update={"lost": "its writer never began" if never_began and not rows else lost})
+    if never_began and not rows:
+        losses = ["its writer never began"]
+    whole = [array for array in folder.arrays if array.name != IMAGE and holds_rows(path / array.name, array, rows)]
+    time, received = (read_rows(path / array.name, array, 0, rows) for array in folder.arrays[:2])
+    figures = {
+        "lost": "; ".join(losses),
+        "checksums": {array.name: checksums(path / array.name, array, rows) for array in whole},
+    }
+    return summarise(time, received, spec.rate_hz, size).model_copy(update=figures)
 
 
-def _repair_numbers(folder: StreamFolder, *, same_boot: bool) -> tuple[int, str]:
+def _repair_numbers(folder: StreamFolder, *, same_boot: bool) -> tuple[int, list[str]]:
     committed = committed_rows(folder)
     found = _count_rows(folder.path / TIME, folder.arrays[0])
     if found < committed:
         # Damage, not a kill: what follows the lost stamps is left on disk.
-        return found, f"rows {found} to {committed - 1}: their stamps are not on disk"
+        return found, [f"rows {found} to {committed - 1}: their stamps are not on disk"]
     rows = found if same_boot else committed
     for array in folder.arrays:
         sync_rows(folder.path / array.name, array, committed, rows)
         trim(folder.path / array.name, array, rows)
         _drop_chunks(folder.path / array.name, array, rows)
-    return rows, "" if rows == found else f"rows {rows} to {found - 1}: not committed before the power loss"
+    losses = [] if rows == found else [f"rows {rows} to {found - 1}: not committed before the power loss"]
+    for array in folder.arrays:
+        for start, stop, _ in lost_chunks(folder.path / array.name, array, rows):
+            losses.append(f"{array.name} rows {start} to {stop - 1}: their chunk file is not on disk")
+    return rows, losses
 
 
 def _count_rows(path: Path, array: ArrayLayout) -> int:

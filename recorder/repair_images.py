@@ -7,12 +7,12 @@ import numpy as np
 
 from recorder import layout, shard
 from recorder.metadata import FRAMES_PER_SHARD, IMAGE
-from recorder.row_files import sync_rows, trim, write_rows
+from recorder.row_files import holds_rows, sync_rows, trim, write_rows
 from recorder.shard import Record
 from recorder.stream_files import StreamFolder, committed_rows
 
 
-def repair_images(folder: StreamFolder) -> tuple[int, int, str]:
+def repair_images(folder: StreamFolder) -> tuple[int, int, list[str]]:
     """Make shards, stamps and lengths agree with the records.
 
     Every frame carries its own checksum and stamps, so frames count wherever they are whole, up to the first that is
@@ -22,6 +22,8 @@ def repair_images(folder: StreamFolder) -> tuple[int, int, str]:
         Number of frames, their size [byte], and what is lost in words.
     """
     committed = committed_rows(folder)
+    if not all(holds_rows(folder.path / array.name, array, committed) for array in folder.arrays[:2]):
+        committed = 0  # damage: the records have the stamps too
     size, losses = _published_bytes(folder.path / IMAGE, committed // FRAMES_PER_SHARD)
     rows = committed - committed % FRAMES_PER_SHARD
     while (path := _shard_path(folder.path / IMAGE, rows)).is_file():
@@ -38,7 +40,7 @@ def repair_images(folder: StreamFolder) -> tuple[int, int, str]:
     for array in folder.arrays[:2]:
         sync_rows(folder.path / array.name, array, min(committed, rows), rows)
         trim(folder.path / array.name, array, rows)
-    return rows, size, "; ".join(losses)
+    return rows, size, losses
 
 
 def _shard_path(image: Path, row: int) -> Path:

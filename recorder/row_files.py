@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recorder import layout
+from recorder.checksum import crc32c
 from recorder.metadata import ArrayLayout
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Chunk:
     """One mapped chunk file. The mapping lives as long as something refers to `rows`."""
 
@@ -36,6 +37,8 @@ class RowFiles:
     current: Chunk | None = None
     prepared: Chunk | None = None
     retired: list[Chunk] = field(default_factory=list)
+    checksums: list[int] = field(default_factory=list)
+    """CRC-32C of each chunk that is full and synced."""
 
     @property
     def chunk_bytes(self) -> int:
@@ -58,14 +61,19 @@ class RowFiles:
             return self.advance(number)
         return self.current.rows
 
-    def sync(self) -> None:
-        """Carry the current chunk and all before it to the disk."""
-        for chunk in self.retired:
+    def unsynced(self) -> tuple[int, Chunk | None]:
+        """How many full chunks wait to be synced, and the current one; ask while nothing is appended, then `sync`."""
+        return len(self.retired), self.current
+
+    def sync(self, full: int, current: Chunk | None) -> None:
+        """Carry to the disk what `unsynced` named; rows may be appended meanwhile."""
+        for chunk in self.retired[:full]:
             os.fdatasync(chunk.descriptor)
+            self.checksums.append(crc32c(chunk.rows.tobytes()))
             os.close(chunk.descriptor)
-        self.retired = []
-        if self.current is not None:
-            os.fdatasync(self.current.descriptor)
+            self.retired.remove(chunk)
+        if current is not None:
+            os.fdatasync(current.descriptor)
 
     def prepare(self) -> None:
         """Allocate the chunk after the current one, so that reaching it costs nothing."""
@@ -91,13 +99,11 @@ class RowFiles:
         rows = np.frombuffer(mapped, dtype=little_endian(self.array.dtype))
         return Chunk(number, path, descriptor, rows.reshape(self.array.chunk_rows, *self.array.row_shape))
 
-    def take_retired(self) -> list[Chunk]:
-        """Chunks that are full and not yet synced; the caller syncs and closes them."""
-        retired, self.retired = self.retired, []
-        return retired
-
     def close(self, rows: int) -> None:
         """Let go of all files; what was allocated beyond `rows` goes back to the disk."""
+        if self.current is not None:
+            used = rows - self.current.number * self.array.chunk_rows
+            self.checksums.append(crc32c(self.current.rows[:used].tobytes()))
         for chunk in (*self.retired, self.current):
             if chunk is not None:
                 os.close(chunk.descriptor)
@@ -194,3 +200,30 @@ def sync_rows(folder: Path, array: ArrayLayout, start: int, stop: int) -> None:
                 os.fdatasync(descriptor)
             finally:
                 os.close(descriptor)
+
+
+def checksums(folder: Path, array: ArrayLayout, rows: int) -> tuple[int, ...]:
+    """CRC-32C of the rows in each chunk file, from disk.
+
+    Raises:
+        FileNotFoundError: A chunk file is missing.
+        EOFError: A chunk file is shorter than its rows.
+    """
+    starts = range(0, rows, array.chunk_rows)
+    parts = (read_rows(folder, array, start, min(rows, start + array.chunk_rows)) for start in starts)
+    return tuple(crc32c(part.tobytes()) for part in parts)
+
+
+def holds_rows(folder: Path, array: ArrayLayout, rows: int) -> bool:
+    """Whether every chunk file of the first `rows` rows is there with its full size."""
+    return not lost_chunks(folder, array, rows)
+
+
+def lost_chunks(folder: Path, array: ArrayLayout, rows: int) -> list[tuple[int, int, Path]]:
+    """Rows [start, stop) and file of every chunk that is missing or has the wrong size."""
+    lost = []
+    for start in range(0, rows, array.chunk_rows):
+        path = layout.chunk_path(folder, start // array.chunk_rows, 1 + len(array.row_shape))
+        if not path.is_file() or path.stat().st_size != array.chunk_rows * row_bytes(array):
+            lost.append((start, min(rows, start + array.chunk_rows), path))
+    return lost

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
-import google_crc32c
 import numpy as np
 
+from recorder.checksum import crc32c
 from recorder.metadata import FRAMES_PER_SHARD
 
 MAGIC = b"FRM1"
@@ -38,11 +38,6 @@ class Record:
     length: int
     """Of the payload [byte]."""
     crc: int
-
-
-def crc32c(data: bytes) -> int:
-    """CRC-32C (Castagnoli) of some bytes."""
-    return int(google_crc32c.value(data))
 
 
 def pack_header(row: int, time_ns: int, received_ns: int, payload: bytes) -> bytes:

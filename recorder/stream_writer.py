@@ -67,14 +67,15 @@ class FileStreamWriter(ABC):
         self._committer: Committer | None = None
         self._failure: StreamStorageError | None = None
         self._closed = False
+        self._checksums: dict[str, tuple[int, ...]] = {}
         self._append_lock = threading.Lock()
         self._commit_lock = threading.Lock()
 
     @property
     def summary(self) -> StreamSummary:
-        """The figures so far."""
+        """The figures so far; checksums only once it is closed."""
         with self._append_lock:
-            return self._counter.summary()
+            return self._counter.summary().model_copy(update={"checksums": self._checksums})
 
     @abstractmethod
     def append(self, time_ns: int, received_ns: int, values: Values) -> None:
