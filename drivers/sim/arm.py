@@ -115,9 +115,7 @@ class SimArm:
         self._dropped += state.sequence - self._sequence - 1
         self._sequence, self._last_stamp_ns = state.sequence, state.stamp_ns
         seen = state.snapshot
-        return JointState(
-            state.stamp_ns, clock.now_ns(), seen.position, seen.velocity, seen.effort, StampSource.DEVICE
-        )
+        return JointState(state.stamp_ns, clock.now_ns(), seen.position, seen.velocity, seen.effort, StampSource.DEVICE)
 
     def command(self, command: JointCommand) -> JointCommand:
         """Send joint targets; return them as sent, within the joints' ranges.
@@ -175,6 +173,3 @@ class SimArm:
         if slot is None:
             raise DriverError(f"{self.name}: not connected")
         return slot
-
-
-

@@ -69,7 +69,7 @@ class SimCamera:
         return 0
 
     def read(self, timeout_s: float) -> Image | None:
-        """Draw and return the next frame at its time; None if that is not within `timeout_s`, or the world stands still.
+        """Draw and return the next frame at its time; None if there is none within `timeout_s`.
 
         The stamp is that of the state shown. A frame time that has passed by more than a period is skipped and counted.
 

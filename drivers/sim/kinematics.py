@@ -39,9 +39,7 @@ def forward(joint_position: ArrayLike) -> ToolPose:
     """Return the tool pose of joint angles [rad], shape (5,) or (6,); the gripper does not matter."""
     pan, lift, elbow, wrist, roll = (float(angle) for angle in np.asarray(joint_position, dtype=np.float64)[:5])
     below, pitch = lift + elbow, lift + elbow + wrist
-    radius = (
-        w.SHOULDER_FORWARD + w.UPPER_ARM * math.sin(lift) + w.FOREARM * math.cos(below) + w.HAND * math.cos(pitch)
-    )
+    radius = w.SHOULDER_FORWARD + w.UPPER_ARM * math.sin(lift) + w.FOREARM * math.cos(below) + w.HAND * math.cos(pitch)
     height = w.SHOULDER_HEIGHT + w.UPPER_ARM * math.cos(lift) - w.FOREARM * math.sin(below) - w.HAND * math.sin(pitch)
     return ToolPose(radius * math.cos(pan), radius * math.sin(pan), height, pitch, roll)
 

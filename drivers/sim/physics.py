@@ -34,7 +34,7 @@ class Physics:
         """Put the arm at home and the block where `seed` says; everything is at rest."""
         random = np.random.default_rng(seed)
         radius, bearing = random.uniform(*w.BLOCK_RADIUS), random.uniform(*w.BLOCK_BEARING)
-        yaw = random.uniform(-math.pi, math.pi)
+        yaw = bearing + random.uniform(*w.BLOCK_TURN)
         mujoco.mj_resetData(self._model, self._data)
         self._data.qpos[: self._joints] = w.HOME
         block = (radius * math.cos(bearing), radius * math.sin(bearing), w.BLOCK_SIZE / 2)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import StrEnum
 
 import numpy as np
@@ -98,7 +99,7 @@ class PickAndPlace:
         """
         step_s = 0.0 if self._last_ns is None else (now_ns - self._last_ns) / 1e9
         lag = float(np.max(np.abs(self._target[:5] - joint_position[:5])))
-        if self._last_ns is None or step_s > _GAP_S or lag > _DISPLACED:
+        if self._last_ns is None or not 0 <= step_s <= _GAP_S or lag > _DISPLACED:
             self._restart(joint_position, objects)
             step_s = 0.0
         self._last_ns = now_ns
@@ -152,30 +153,31 @@ class PickAndPlace:
         self._move = SmoothMove(self._target.copy(), self._moves.pop(0), _SPEED)
 
     def _waypoints(self, phase: Phase, objects: Mapping[str, FloatArray]) -> list[FloatArray]:
-        tool = forward(self._target)
+        """Return the joint positions to pass in this phase [rad], each of shape (6,)."""
         match phase:
             case Phase.APPROACH:
                 self._aim = (float(objects["block"][0]), float(objects["block"][1]))
-                clear = [self._straight_up(tool, _OPEN)] if tool.z < _HOVER_Z - 0.02 else []
-                return [*clear, self._over_block(_HOVER_Z)]
+                return [*self._clear_of_table(_OPEN), self._over_block(_HOVER_Z)]
             case Phase.DESCEND:
                 return [self._over_block(_GRASP_Z)]
-            case Phase.GRASP:
-                return [np.append(self._target[:5], _CLOSED)]
+            case Phase.GRASP | Phase.RELEASE:
+                return [np.append(self._target[:5], _CLOSED if phase is Phase.GRASP else _OPEN)]
             case Phase.LIFT:
-                return [self._straight_up(tool, _CLOSED)]
+                return self._clear_of_table(_CLOSED)
             case Phase.CARRY:
-                over_bin = _reach(*objects["bin"][:2], _BIN_Z, 0.0, _CLOSED)
-                return [*([self._straight_up(tool, _CLOSED)] if tool.z < _HOVER_Z - 0.02 else []), over_bin]
-            case Phase.RELEASE:
-                return [np.append(self._target[:5], _OPEN)]
+                x, y = (float(value) for value in objects["bin"][:2])
+                return [*self._clear_of_table(_CLOSED), _reach(ToolPose(x, y, _BIN_Z, w.POINTING_DOWN), _CLOSED)]
             case Phase.RETREAT:
                 return [np.array(w.HOME)]
             case Phase.DONE:
                 return []
 
-    def _straight_up(self, tool: ToolPose, gripper: float) -> FloatArray:
-        return _reach(tool.x, tool.y, _HOVER_Z, tool.roll, gripper)
+    def _clear_of_table(self, gripper: float) -> list[FloatArray]:
+        """Return the way straight up, if the tool is low."""
+        tool = forward(self._target)
+        if tool.z > _HOVER_Z - 0.02:
+            return []
+        return [_reach(replace(tool, z=_HOVER_Z), gripper)]
 
     def _over_block(self, height: float) -> FloatArray:
         """Return joints with the tool beside the aimed point, so that the opening's middle is over it.
@@ -189,7 +191,8 @@ class PickAndPlace:
             roll = bearing - math.atan2(self._aim_offset[1], self._aim_offset[0])
             roll = (roll + math.pi / 2) % math.pi - math.pi / 2
         closing = bearing + math.pi / 2 - roll
-        return _reach(x - _SIDE_STEP * math.cos(closing), y - _SIDE_STEP * math.sin(closing), height, roll, _OPEN)
+        x, y = x - _SIDE_STEP * math.cos(closing), y - _SIDE_STEP * math.sin(closing)
+        return _reach(ToolPose(x, y, height, w.POINTING_DOWN, roll), _OPEN)
 
 
 def _in_hand(joint_position: FloatArray, objects: Mapping[str, FloatArray]) -> bool:
@@ -199,11 +202,11 @@ def _in_hand(joint_position: FloatArray, objects: Mapping[str, FloatArray]) -> b
     return near and abs(float(joint_position[5]) - w.GRIPPER_PARALLEL) < 0.15
 
 
-def _reach(x: float, y: float, z: float, roll: float, gripper: float) -> FloatArray:
-    """Return joints for the steepest hand that gets there, or home for what no hand reaches [rad], shape (6,)."""
+def _reach(tool: ToolPose, gripper: float) -> FloatArray:
+    """Return joints for the steepest hand that gets to `tool`, or home for what no hand reaches [rad], shape (6,)."""
     for pitch in _PITCHES:
         try:
-            return np.append(inverse(ToolPose(x, y, z, pitch, roll)), gripper)
+            return np.append(inverse(replace(tool, pitch=pitch)), gripper)
         except OutOfReachError:
             continue
     return np.append(w.HOME[:5], gripper)

@@ -52,6 +52,8 @@ BLOCK_RADIUS = (0.165, 0.225)
 """Distance from the pan axis at which a reset may put the block [m]."""
 BLOCK_BEARING = (-0.30, 0.75)
 """Direction, from straight ahead to the left, in which a reset may put the block [rad]."""
+BLOCK_TURN = (-0.5, 0.5)
+"""Angle between the block's side and the line from the pan axis after a reset [rad]."""
 
 TOUCH_ROWS, TOUCH_COLUMNS, TOUCH_AXES = 4, 4, 3
 """Cells of a pad, along the finger and across it; axes are pressure, then the two shears in the pad's plane."""

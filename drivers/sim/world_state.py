@@ -36,7 +36,7 @@ class Snapshot:
     effort: FloatArray
     """Actuator torques [N m], shape (6,)."""
     scene: FloatArray
-    """MuJoCo's generalised positions, for rendering: the joints, then the block's position and quaternion, shape (13,)."""
+    """MuJoCo's generalised positions: the joints, then the block's position and quaternion, shape (13,)."""
     touch: FloatArray
     """[N], shape (pads, axes, rows, columns)."""
 
