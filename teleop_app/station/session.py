@@ -160,13 +160,17 @@ class Session:
         with self._turn:
             self._need_open()
             self._outcome = outcome
-            self.note_event(clock.now_ns(), "outcome", {"outcome": outcome.value})
+            self.note_now("outcome", {"outcome": outcome.value})
 
     def note_event(self, time_ns: int, kind: str, detail: dict[str, Any]) -> None:
         """Add an event to the open episode, if there is one; called by any thread, also the control loop's."""
         writer = self._writer
         if writer is not None:
             writer.event(Event(time_ns=time_ns, kind=kind, detail=detail))
+
+    def note_now(self, kind: str, detail: dict[str, Any]) -> None:
+        """Add an event as of now."""
+        self.note_event(clock.now_ns(), kind, detail)
 
     def keep_time(self) -> None:
         """Take the next clock anchor when it is due; called about once a second."""
@@ -181,6 +185,14 @@ class Session:
         while not folder.exists():
             folder = folder.parent
         return shutil.disk_usage(folder).free
+
+    def disk_free_s(self) -> float | None:
+        """Recording time left at the last episode's bytes a second; None before one was recorded [s]."""
+        info = self.last
+        if info is None or info.duration_s <= 0:
+            return None
+        used = sum(summary.bytes for summary in info.streams.values())
+        return max(0, self.free_bytes() - LEAST_FREE_BYTES) * info.duration_s / used if used else None
 
     def close(self) -> None:
         """Close and keep an open episode, because the station ends."""
