@@ -21,8 +21,6 @@ from drivers.servo.debts import Debts
 from drivers.servo.feetech import Packet, ServoError
 from drivers.servo.port import SerialPort
 
-REPLY_LATENCY_S = 0.010
-"""Time allowed for adapter, USB and scheduler on top of the wire [s]."""
 QUIET_NS = 20_000_000
 """Silence after which no acknowledgement of an earlier write is under way [ns]."""
 SCAN_S = 0.15
@@ -113,9 +111,9 @@ class ServoBus:
         """Ask one servo to answer; the data is empty."""
         return self._acknowledged(feetech.ping(servo_id), servo_id)
 
-    def read(self, servo_id: int, address: int, size: int) -> Reply:
+    def read(self, servo_id: int, address: int, size: int, *, retries: int = RETRIES) -> Reply:
         """Read one block of one servo, with retries."""
-        return self.sync_read((servo_id,), address, size).replies[servo_id]
+        return self.sync_read((servo_id,), address, size, retries=retries).replies[servo_id]
 
     def write(self, servo_id: int, address: int, data: bytes) -> Reply:
         """Write once and wait for the acknowledgement."""
@@ -165,13 +163,13 @@ class ServoBus:
             if self.echo:
                 self._read_echo(request)
 
-    def value(self, servo_id: int, register: Register) -> int:
+    def value(self, servo_id: int, register: Register, *, retries: int = RETRIES) -> int:
         """Read one register.
 
         Raises:
             BusError: The servo did not answer.
         """
-        reply = self.read(servo_id, register.address, register.size)
+        reply = self.read(servo_id, register.address, register.size, retries=retries)
         if reply.data is None:
             raise BusError(
                 f"servo id {servo_id} on {self.port.path}: {reply.cause} to reading address {register.address}"
@@ -223,7 +221,7 @@ class ServoBus:
         sent_ns = clock.now_ns()
         self.port.write(request)
         wire_s = (len(request) + expected) * BITS_PER_BYTE / self.port.baud
-        deadline_ns = sent_ns + round((wire_s + len(servo_ids) * self.return_delay_s + REPLY_LATENCY_S) * 1e9)
+        deadline_ns = sent_ns + round((wire_s + len(servo_ids) * self.return_delay_s + self.port.latency_s) * 1e9)
         skip = len(request) if self.echo else 0
         received = b""
         while chunk := self.port.read(deadline_ns):
@@ -272,7 +270,7 @@ class ServoBus:
 
     def _read_echo(self, request: bytes) -> None:
         wire_s = len(request) * BITS_PER_BYTE / self.port.baud
-        deadline_ns = clock.now_ns() + round((wire_s + REPLY_LATENCY_S) * 1e9)
+        deadline_ns = clock.now_ns() + round((wire_s + self.port.latency_s) * 1e9)
         received = b""
         while not received.endswith(request) and (chunk := self.port.read(deadline_ns)):
             received += chunk

@@ -122,13 +122,9 @@ class ArmCalibration(BaseModel):
     joints: Annotated[dict[str, JointCalibration], Field(min_length=1)]
 
 
-def default_calibration(joints: Mapping[str, int]) -> ArmCalibration:
-    """Return the calibration used when no file is configured: 2048 is 0 rad, the whole turn is allowed."""
-    return ArmCalibration(
-        arm_id="default",
-        date="0000-00-00",
-        joints={name: RevoluteCalibration(servo_id=servo_id) for name, servo_id in joints.items()},
-    )
+def default_joints(joints: Mapping[str, int]) -> dict[str, JointCalibration]:
+    """Return what is used when no file is configured, joint name -> id given: 2048 is 0 rad, the whole turn allowed."""
+    return {name: RevoluteCalibration(servo_id=servo_id) for name, servo_id in joints.items()}
 
 
 def load_calibration(path: Path) -> ArmCalibration:

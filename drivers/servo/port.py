@@ -22,6 +22,10 @@ from drivers.errors import DriverError
 log = logging.getLogger(__name__)
 
 CHUNK = 4096
+LATENCY_S = 0.010
+"""Time allowed for adapter, USB and scheduler on top of the wire [s]."""
+SLOW_LATENCY_S = 0.026
+"""The same for an adapter that may collect bytes for up to 16 ms [s]."""
 
 
 class PortError(DriverError):
@@ -56,7 +60,10 @@ class SerialPort:
         """Remember where; nothing is opened."""
         self.path = path
         self.baud = baud
+        self.latency_s = LATENCY_S
+        """How long a reply may take on top of the wire [s]."""
         self.latency_note = ""
+        """Why the adapter's low latency mode is off, empty if it is on or not needed."""
         self._serial: serial.Serial | None = None
         self._poll = select.poll()
 
@@ -81,12 +88,20 @@ class SerialPort:
         fd = self._fd
         if not self._is_pseudo_terminal:
             fcntl.ioctl(fd, termios.TIOCEXCL)  # flock binds only those who ask; this refuses every other opener
-        try:
-            port.set_low_latency_mode(True)
-        except (OSError, ValueError) as error:  # only FTDI-like adapters have the 16 ms timer; a pty has none
-            self.latency_note = f"low latency mode is not available ({error})"
+        self._lower_latency(port)
         self._poll = select.poll()
         self._poll.register(fd, select.POLLIN)
+
+    def _lower_latency(self, port: serial.Serial) -> None:
+        """Turn the 16 ms timer of FTDI-like adapters down; ttyACM and pseudo terminals have none."""
+        self.latency_s, self.latency_note = LATENCY_S, ""
+        try:
+            port.set_low_latency_mode(True)
+        except (OSError, ValueError) as error:
+            if Path(self.path).resolve().name.startswith("ttyUSB"):
+                self.latency_s = SLOW_LATENCY_S
+                self.latency_note = f"low latency mode is not available: {error}"
+                log.warning("serial port %s: %s", self.path, self.latency_note)
 
     @property
     def _is_pseudo_terminal(self) -> bool:
