@@ -23,7 +23,7 @@ Method = Literal["nearest", "previous", "linear"]
 
 _NS = 1_000_000_000
 _ROUNDING_NS = 1_000
-"""Stamps that were computed from a rate are off by their rounding; a last row this little past the window counts."""
+"""Stamps that were computed from a rate are off by their rounding: so little past a limit is not past it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ def find_gaps(streams: Mapping[str, tuple[Alignment, float]]) -> tuple[Gap, ...]
     """
     found = []
     for name, (alignment, max_age_s) in streams.items():
-        for old, start, stop in runs(alignment.age_s > max_age_s):
+        for old, start, stop in runs(alignment.age_s > max_age_s + _ROUNDING_NS / _NS):
             if old:
                 found.append(Gap(name, start, stop, float(alignment.age_s[start:stop].max())))
     return tuple(found)

@@ -5,11 +5,14 @@ on: which rows of which episode, at which place in the output. Workers share not
 anywhere, in any order, and again after a crash.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 Progress = Callable[[int, int], None]
 """Called with (shards written, shards in all)."""
@@ -115,6 +118,17 @@ class ExportReport(Frozen):
     frames_per_worker_second: float
 
 
+class Workers(Protocol):
+    """Whatever does the work: processes of this machine, or of a cluster."""
+
+    @property
+    def count(self) -> int:
+        """How many work at once."""
+
+    def map(self, function: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[T, R]]:
+        """Yield (item, function(item)) as each is done, in any order."""
+
+
 class Exporter(Protocol):
     """One format. An exporter is frozen data and goes to the workers as it is."""
 
@@ -122,7 +136,7 @@ class Exporter(Protocol):
     def marker(self) -> str:
         """Path, relative to the output, of the file by which an output of this exporter is known."""
 
-    def plan(self, episodes: Sequence[Path], workers: int) -> Plan:
+    def plan(self, episodes: Sequence[Path], workers: Workers) -> Plan:
         """Read the episodes' stamps and decide what goes where.
 
         Raises:

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from recorder.collection import find
 from recorder.errors import ExportError
 from recorder.exporters import lerobot_shard
-from recorder.exporters.contract import ExportReport, Plan, Progress, Shard, ShardResult
+from recorder.exporters.contract import ExportReport, Plan, Progress, Shard, ShardResult, Workers
 from recorder.exporters.lerobot_options import LerobotOptions
 from recorder.exporters.lerobot_plan import make_plan
 from recorder.exporters.lerobot_stats import Stats, image_stats, vector_stats
@@ -86,7 +86,7 @@ class LerobotExporter:
         """The file that says what was done."""
         return MANIFEST
 
-    def plan(self, episodes: Sequence[Path], workers: int) -> Plan:
+    def plan(self, episodes: Sequence[Path], workers: Workers) -> Plan:
         """Decide which episodes go in, and which rows of them where."""
         return make_plan(episodes, self.options, workers)
 

@@ -9,15 +9,15 @@ from typing import Any
 
 from recorder.episode import EpisodeInfo
 from recorder.errors import ExportError, RecorderError
-from recorder.exporters.contract import Frozen, LeftOut, Plan, Shard
+from recorder.exporters.contract import Frozen, LeftOut, Plan, Shard, Workers
 from recorder.exporters.inputs import Inputs, inputs_of, joined_names
 from recorder.exporters.lerobot_options import LerobotOptions
 from recorder.exporters.lerobot_tables import DEFAULT_FEATURES
 from recorder.exporters.lerobot_video import pixel_format
 from recorder.exporters.rows import episode_rows
-from recorder.exporters.run import map_in_processes
 from recorder.reader import open_episode
 from recorder.segments import ControlSource, EpisodeState
+from recorder.validate import Severity, verify
 
 FORMAT = "LeRobot v3.0"
 IMAGES = "observation.images."
@@ -63,12 +63,18 @@ class Examine:
     def __call__(self, candidate: Candidate) -> Examined:
         """Give the episode's alignment facts, or the sentence that keeps it out."""
         try:
-            return Examined(episode_rows(inputs_of(open_episode(candidate.path)), self.options, self.tactile).facts)
+            findings = verify(candidate.path)
+            errors = [finding.sentence for finding in findings if finding.severity is Severity.ERROR]
+            if errors:
+                more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+                return Examined({}, f"it does not verify: {errors[0]}{more}")
+            facts = episode_rows(inputs_of(open_episode(candidate.path)), self.options, self.tactile).facts
+            return Examined(facts | {"warnings": [finding.sentence for finding in findings]})
         except RecorderError as error:
             return Examined({}, str(error))
 
 
-def make_plan(paths: Sequence[Path], options: LerobotOptions, workers: int) -> Plan:
+def make_plan(paths: Sequence[Path], options: LerobotOptions, workers: Workers) -> Plan:
     """Decide which episodes go in, in the order given.
 
     Raises:
@@ -80,7 +86,7 @@ def make_plan(paths: Sequence[Path], options: LerobotOptions, workers: int) -> P
     _stop_if_empty(candidates, left_out, options)
     tactile, notes = _shared_tactile(candidates) if options.use_tactile else ({}, ())
     examine = Examine(options, tuple(tactile))
-    found = {candidate.path: result for candidate, result in map_in_processes(examine, candidates, workers)}
+    found = {candidate.path: result for candidate, result in workers.map(examine, candidates)}
     left_out += [
         LeftOut(episode=candidate.episode_id, reason=found[candidate.path].problem)
         for candidate in candidates

@@ -10,25 +10,19 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
-from typing import TypeVar
 
 from pydantic import ValidationError
 
 from recorder.errors import ExportError
-from recorder.exporters.contract import Exporter, ExportReport, Plan, Progress, Shard, ShardResult
+from recorder.exporters.contract import Exporter, ExportReport, Plan, Progress, Shard, ShardResult, Workers
+from recorder.exporters.workers import LocalWorkers
 
 _log = logging.getLogger(__name__)
 _PLAN = "plan.json"
 _WORK = ".work"
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 def run_export(
@@ -59,10 +53,9 @@ def run_export(
     began = time.perf_counter()
     out = out.absolute()
     _check_out(exporter, out, overwrite=overwrite)
-    workers = workers or os.cpu_count() or 1
-    with _partial_folder(out) as folder:
-        plan = exporter.plan(episodes, workers)
-        results, resumed = _write(exporter, plan, folder, workers, progress)
+    with _partial_folder(out) as folder, LocalWorkers(workers) as crew:
+        plan = exporter.plan(episodes, crew)
+        results, resumed = _write(exporter, plan, folder, crew, progress)
         exporter.merge(plan, results, folder)
         shutil.rmtree(folder / _WORK)
         problems = exporter.verify(plan, folder)
@@ -70,27 +63,7 @@ def run_export(
             raise ExportError(f"what was written to {out} does not read back: {'; '.join(problems[:5])}")
         _replace(folder, out)
     fresh = [result for result in results if result.index not in resumed]
-    return _report(plan, out, results, fresh, (workers, time.perf_counter() - began))
-
-
-def map_in_processes(function: Callable[[T], R], items: Sequence[T], workers: int) -> Iterator[tuple[T, R]]:
-    """Yield (item, function(item)) as they finish, from spawned processes, or in order from this one if workers is 1.
-
-    Raises:
-        ExportError: A process ended without an answer, for example for want of memory.
-    """
-    if workers == 1 or len(items) < 2:
-        yield from ((item, function(item)) for item in items)
-        return
-    pool = ProcessPoolExecutor(min(workers, len(items)), mp_context=get_context("spawn"))
-    try:
-        futures: dict[Future[R], T] = {pool.submit(function, item): item for item in items}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-    except BrokenProcessPool as error:
-        raise ExportError("a worker process ended without an answer; it may have run out of memory") from error
-    finally:
-        pool.shutdown(cancel_futures=True)
+    return _report(plan, out, results, fresh, (crew.count, time.perf_counter() - began))
 
 
 def _check_out(exporter: Exporter, out: Path, *, overwrite: bool) -> None:
@@ -132,7 +105,7 @@ def _partial_folder(out: Path) -> Iterator[Path]:
 
 
 def _write(
-    exporter: Exporter, plan: Plan, folder: Path, workers: int, progress: Progress | None
+    exporter: Exporter, plan: Plan, folder: Path, crew: Workers, progress: Progress | None
 ) -> tuple[list[ShardResult], set[int]]:
     """Write the shards that an earlier run of the same plan has not; give all results and which were there."""
     done = _earlier_results(plan, folder)
@@ -140,7 +113,7 @@ def _write(
     if resumed:
         _log.info("going on with an interrupted export: %d of %d shards are there", len(resumed), len(plan.shards))
     jobs = [_Job(exporter, plan.for_worker(shard), shard, folder) for shard in plan.shards if shard.index not in done]
-    for job, result in map_in_processes(_Job.run, jobs, workers):
+    for job, result in crew.map(_Job.run, jobs):
         done[job.shard.index] = result
         if progress is not None:
             progress(len(done), len(plan.shards))
@@ -188,7 +161,10 @@ def _result_path(folder: Path, index: int) -> Path:
 
 def _empty(folder: Path) -> None:
     for child in folder.iterdir():
-        shutil.rmtree(child)
+        if child.is_dir():
+            shutil.rmtree(child)
+        else:
+            child.unlink()
 
 
 def _replace(folder: Path, out: Path) -> None:

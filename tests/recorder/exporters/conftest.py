@@ -40,7 +40,7 @@ class Recipe:
 
 
 def stamps(hz: float, duration_s: float) -> np.ndarray:
-    count = int(round(duration_s * hz)) + 1
+    count = int(duration_s * hz + 1e-6) + 1
     return START_NS + np.round(np.arange(count) / hz * 1e9).astype(np.int64)
 
 
@@ -128,7 +128,7 @@ def write_episode(collection: Path, recipe: Recipe) -> tuple[Path, EpisodeInfo |
     if not recipe.finish:
         writer._release()
         return writer.path, None
-    stop_ns = START_NS + round(recipe.duration_s * 1e9)
+    stop_ns = START_NS + round(recipe.duration_s * 1e9) + 1_000_000
     return writer.path, writer.finish(stop_ns, summaries, recipe.outcome)
 
 
