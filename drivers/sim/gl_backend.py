@@ -6,6 +6,7 @@ cannot be repeated with another one in the same process.
 
 import ctypes
 import os
+import sys
 from collections.abc import Callable
 
 from drivers.errors import DriverError
@@ -19,11 +20,13 @@ def choose_gl_backend() -> str:
     """Set MUJOCO_GL to a backend that works here, and return it; a value set by the user is kept.
 
     Raises:
-        DriverError: neither works; the sentence names the packages that are missing.
+        DriverError: neither works, and the sentence names the packages that are missing; or MuJoCo is imported already.
     """
     chosen = os.environ.get("MUJOCO_GL", "").strip().lower()
     if chosen and chosen not in {"disable", "disabled", "off", "false", "0"}:
         return chosen
+    if "mujoco" in sys.modules:
+        raise DriverError("cannot render the simulation: MuJoCo was imported without MUJOCO_GL=egl in this process")
     for backend, works in _BACKENDS.items():
         if works():
             os.environ["MUJOCO_GL"] = backend

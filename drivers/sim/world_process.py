@@ -1,8 +1,8 @@
 """The world as a process of its own: `python -m drivers.sim.world_process`, started and ended by the arm.
 
 It says "ready", or why not, as one line on its standard output, then steps the physics on absolute deadlines of the
-monotonic clock until it is asked to terminate or its parent is gone. When it wakes late it simulates what it missed,
-but never more than 50 ms; what is beyond that is skipped and counted.
+monotonic clock until it is asked to terminate or its parent is gone. Less than 50 ms of lateness is caught up at once;
+more is skipped, counted and published. Each state carries the clock's reading when it was ready.
 """
 
 import argparse
@@ -65,9 +65,8 @@ class WorldProcess:
             deadline_ns += self._period_ns
             late_ns = clock.now_ns() - deadline_ns
             if late_ns > CATCH_UP_NS:
-                self._missed_ns += late_ns
+                self._skip(late_ns)
                 deadline_ns += late_ns
-                log.warning("the simulated world skipped %.0f ms; this machine is too busy", late_ns / 1e6)
             clock.sleep_until_ns(deadline_ns)
             self._obey()
             self._physics.advance()
@@ -95,6 +94,12 @@ class WorldProcess:
         if command is not None:
             self._commands = command.sequence
             self._physics.command(np.frombuffer(command.payload))
+
+    def _skip(self, late_ns: int) -> None:
+        """Count time that is not simulated; say so the first time, the published count tells the rest."""
+        if not self._missed_ns:
+            log.warning("the simulated world skipped %.0f ms: this machine is too busy", late_ns / 1e6)
+        self._missed_ns += late_ns
 
     def _publish(self) -> None:
         payload = ws.pack(self._physics.snapshot(), self._missed_ns / 1e9, self._period_ns / 1e9)
