@@ -29,7 +29,7 @@ app.command("station")(station.station)
 app.command("replay")(replay.replay)
 
 
-def _print_version(value: bool) -> None:  # noqa: FBT001 -- the signature that Typer calls
+def _print_version(value: bool) -> None:
     if value:
         sys.stdout.write(f"teleop {__version__}\n")
         raise typer.Exit
@@ -37,7 +37,7 @@ def _print_version(value: bool) -> None:  # noqa: FBT001 -- the signature that T
 
 @app.callback()
 def root(
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the log of what happens.")] = False,  # noqa: FBT002
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the log of what happens.")] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,

@@ -1,11 +1,15 @@
 """`teleop episodes`: list, show, verify and recover what was recorded."""
 
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from recorder.episode import EpisodeInfo, Intervention
+from recorder.findings import Finding
 from teleop_app.cli.output import (
     EPISODE_COLUMNS,
     STREAM_COLUMNS,
@@ -21,6 +25,7 @@ app = typer.Typer(no_args_is_help=True, help="Look after recorded episodes.")
 CollectionPath = Annotated[Path, typer.Argument(help="A collection's folder.", show_default=False)]
 AnyPath = Annotated[Path, typer.Argument(help="An episode, or a collection for all of its episodes.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+WARNINGS_SHOWN = 3
 FOUND_WANTING = 1
 """Exit code of verify when something is wrong with the data."""
 
@@ -69,7 +74,7 @@ def verify(path: AnyPath, *, as_json: AsJson = False) -> None:
     if as_json:
         print_json(
             [
-                {"episode": episode.name, "findings": [finding.model_dump(mode="json") for finding in found]}
+                {"episode": episode.name, "findings": [asdict(finding) for finding in found]}
                 for episode, found in findings.items()
             ]
         )
@@ -78,8 +83,7 @@ def verify(path: AnyPath, *, as_json: AsJson = False) -> None:
             errors = sum(finding.severity == "error" for finding in found)
             verdict = "sound" if not errors else f"{errors} errors"
             print_line(f"{episode.name}: {verdict}")
-            for finding in found:
-                print_line(f"  {finding.severity}: {finding.sentence}")
+            _print_findings(found)
     if any(finding.severity == "error" for found in findings.values() for finding in found):
         raise typer.Exit(FOUND_WANTING)
 
@@ -99,6 +103,18 @@ def recover(path: AnyPath, *, as_json: AsJson = False) -> None:
         print_line(f"{report.path.name}: {what}")
         for name, lost in report.lost.items():
             print_line(f"  {name}: {lost}")
+
+
+def _print_findings(found: Sequence[Finding]) -> None:
+    """All errors, and for each stream the first few warnings."""
+    shown: Counter[str] = Counter()
+    for finding in found:
+        shown[finding.stream] += finding.severity == "warning"
+        if finding.severity == "error" or shown[finding.stream] <= WARNINGS_SHOWN:
+            print_line(f"  {finding.severity}: {finding.sentence}")
+    for stream, count in shown.items():
+        if count > WARNINGS_SHOWN:
+            print_line(f"  stream {stream}: {count - WARNINGS_SHOWN} more warnings; --json gives them all")
 
 
 def _show_control(info: EpisodeInfo) -> None:

@@ -1,7 +1,6 @@
 """`teleop record`: episodes from a station, without a person at the keys."""
 
 import signal
-import sys
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
@@ -46,7 +45,7 @@ def record(
         server.wanted = episodes
         server.start()
         window = None if headless else open_window(server.endpoint)
-        kept = automation.run(lambda info: sys.stderr.write(f"{running.session.message}\n") and None)
+        kept = automation.run(lambda _info: typer.echo(running.session.message, err=True))
         if window is not None:
             window.terminate()
             window.wait(10)

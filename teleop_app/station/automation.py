@@ -10,6 +10,7 @@ from recorder.episode import EpisodeInfo
 from recorder.segments import CollectionMode, Outcome
 from teleop_app.station.arbiter import Edge
 from teleop_app.station.config import ScriptedEdgesConfig, ScriptedSimOperatorConfig
+from teleop_app.station.errors import StationError
 from teleop_app.station.scripted import TaskJudge
 from teleop_app.station.station import Station
 
@@ -59,6 +60,8 @@ class Automation:
 
     def _active(self, number: int) -> EpisodeInfo:
         station, mode = self._station, self._mode(number)
+        if station.loop.faults:
+            raise StationError(f"no further episode: {station.loop.faults[0]}")
         station.begin_attempt(station.config.episodes.seed + number, mode)
         station.session.start(mode, self._plan.task)
         station.set_in_motion(mode, NAME)

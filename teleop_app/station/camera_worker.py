@@ -71,6 +71,10 @@ class CameraWorker:
         """Record frames true at or after `start_ns`."""
         self._recorder.begin(start_ns)
 
+    def suspend(self) -> None:
+        """Let frames wait, because the end is about to be set."""
+        self._recorder.suspend()
+
     def end(self, stop_ns: int) -> None:
         """The episode ended at `stop_ns`."""
         self._recorder.end(stop_ns)
@@ -131,6 +135,7 @@ def serve(worker: CameraWorker, lines: TextIO, out: TextIO) -> None:
         "connect": worker.connect,
         "prepare": worker.prepare,
         "begin": worker.begin,
+        "suspend": worker.suspend,
         "end": worker.end,
         "finish": worker.finish,
         "spec": worker.spec,

@@ -224,7 +224,8 @@ class ControlLoop:
         """Begin a blend with the first fresh action; end it after its duration; give up on silence or a jump."""
         if self._silence(inputs, incoming, "Whoever takes over") is not None:
             return Edge.LOST
-        if incoming is None or self.follower is None or self.follower.last is None:
+        fresh = incoming is not None and incoming.stamp_ns > self.arbiter.entered_ns
+        if incoming is None or not fresh or self.follower is None or self.follower.last is None:
             return None
         if self._start is None:
             self._start, self._blend_ns = self.follower.last.position, inputs.now_ns

@@ -48,6 +48,10 @@ class ControlStream:
         """Record ticks at or after `start_ns`."""
         self._recorder.begin(start_ns)
 
+    def suspend(self) -> None:
+        """Let ticks wait, because the end is about to be set."""
+        self._recorder.suspend()
+
     def end(self, stop_ns: int) -> None:
         """Ticks before `stop_ns` are the last ones."""
         self._recorder.end(stop_ns)

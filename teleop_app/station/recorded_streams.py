@@ -82,6 +82,10 @@ class RecordedStream(Protocol):
         """Record samples true at or after `start_ns`."""
         ...
 
+    def suspend(self) -> None:
+        """Let samples wait, because the end is about to be set."""
+        ...
+
     def end(self, stop_ns: int) -> None:
         """Samples before `stop_ns` are the last ones."""
         ...
@@ -153,6 +157,10 @@ class LocalStream(Generic[S]):
         """Record samples true at or after `start_ns`."""
         self.recorder.begin(start_ns)
 
+    def suspend(self) -> None:
+        """Let samples wait, because the end is about to be set."""
+        self.recorder.suspend()
+
     def end(self, stop_ns: int) -> None:
         """Samples before `stop_ns` are the last ones."""
         self.recorder.end(stop_ns)
@@ -210,6 +218,10 @@ class CameraStream:
     def begin(self, start_ns: int) -> None:
         """Record samples true at or after `start_ns`."""
         self.link.ask("begin", start_ns=start_ns)
+
+    def suspend(self) -> None:
+        """Let samples wait, because the end is about to be set."""
+        self.link.ask("suspend")
 
     def end(self, stop_ns: int) -> None:
         """Samples before `stop_ns` are the last ones."""

@@ -116,12 +116,12 @@ class Session:
     def stop(self, outcome: Outcome | None = None) -> EpisodeInfo:
         """Close the open episode and keep it."""
         with self._turn:
-            stop_ns = clock.now_ns()
+            asked_ns = clock.now_ns()
             writer = self._need_open()
-            summaries = self._close_streams(writer, stop_ns)
+            stop_ns, summaries = self._close_streams(writer)
             info = writer.finish(stop_ns, summaries, outcome or self._outcome)
             self._writer = None
-            self.save_s = (clock.now_ns() - stop_ns) / 1e9
+            self.save_s = (clock.now_ns() - asked_ns) / 1e9
             self.last, self.last_path = info, writer.path
             self.kept += 1
             self.message = (
@@ -134,7 +134,7 @@ class Session:
         with self._turn:
             writer = self._writer
             if writer is not None:
-                self._close_streams(writer, clock.now_ns())
+                self._close_streams(writer)
                 self._writer = None
                 trashed, index = writer.discard(), writer.index
             elif self.last_path is not None and self.last is not None:
@@ -216,8 +216,16 @@ class Session:
             raise RequestRefusedError("no episode is being recorded")
         return self._writer
 
-    def _close_streams(self, writer: EpisodeWriter, stop_ns: int) -> dict[str, StreamSummary]:
-        """End and close every stream at once; a stream that fails is noted and repaired from disk by the writer."""
+    def _close_streams(self, writer: EpisodeWriter) -> tuple[int, dict[str, StreamSummary]]:
+        """End and close every stream at once; a stream that fails is noted and repaired from disk by the writer.
+
+        The end is set once every stream waits, so that no stream has already recorded beyond it.
+
+        Returns:
+            The end of the episode [ns], and the summary of every stream that was closed.
+        """
+        self._each(lambda stream: stream.suspend())
+        stop_ns = clock.now_ns()
         self._each(lambda stream: stream.end(stop_ns))
         summaries: dict[str, StreamSummary] = {}
         for stream, result in zip(self._streams, self._each(lambda stream: stream.finish()), strict=True):
@@ -230,7 +238,7 @@ class Session:
                 detail = {"fault": f"{stream.name} was not closed: {result}"}
                 writer.event(Event(time_ns=stop_ns, kind="fault", detail=detail))
         writer.anchor(Anchor(**asdict(clock.read_anchor())))
-        return summaries
+        return stop_ns, summaries
 
     def _each(self, do: Callable[[RecordedStream], R]) -> list[R | Exception]:
         """Do the same with every stream at the same time; a device's failure takes its place in the results."""

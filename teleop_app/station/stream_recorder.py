@@ -1,7 +1,8 @@
 """One stream's way into the open episode: a sample belongs to an episode by its own stamp, not by when it arrived.
 
 The last seconds of every stream wait in a bounded buffer. An episode begins at the moment that it was asked for: its
-files are made after that, and what arrived meanwhile is taken from the buffer, so none is lost to the preparation.
+files are made after that, and what arrived meanwhile is taken from the buffer, so none is lost to the preparation. It
+ends the same way: every stream is suspended (its samples wait), then the end is set, then what belongs is taken.
 """
 
 import logging
@@ -27,7 +28,8 @@ class _State(Enum):
     IDLE = 0
     PREPARED = 1
     OPEN = 2
-    ENDING = 3
+    SUSPENDED = 3
+    ENDING = 4
 
 
 class StreamRecorder:
@@ -64,24 +66,28 @@ class StreamRecorder:
             if self._state is not _State.PREPARED:
                 return
             self._start_ns, self._state = start_ns, _State.OPEN
-            waiting = list(self._buffer)
-            self._buffer.clear()
-            for time_ns, received_ns, values in waiting:
-                self._append(time_ns, received_ns, values)
+            self._take_waiting()
 
     def offer(self, time_ns: int, received_ns: int, values: Any) -> None:
         """Record the sample if it belongs to the open episode; otherwise keep it for the next one."""
         with self._lock:
-            if self._state in (_State.IDLE, _State.PREPARED):
+            if self._state in (_State.IDLE, _State.PREPARED, _State.SUSPENDED):
                 self._buffer.append((time_ns, received_ns, values))
             else:
                 self._append(time_ns, received_ns, values)
 
-    def end(self, stop_ns: int) -> None:
-        """Announce the episode's end: samples before `stop_ns` still belong to it."""
+    def suspend(self) -> None:
+        """Let samples wait from now on, because the episode's end is about to be set."""
         with self._lock:
             if self._state is _State.OPEN:
+                self._state = _State.SUSPENDED
+
+    def end(self, stop_ns: int) -> None:
+        """Set the episode's end, after `suspend`: samples before `stop_ns` still belong to it."""
+        with self._lock:
+            if self._state is _State.SUSPENDED:
                 self._stop_ns, self._state = stop_ns, _State.ENDING
+                self._take_waiting()
 
     def finish(self) -> StreamSummary:
         """Wait until a sample after the end has come, or two periods, then close the stream."""
@@ -97,13 +103,19 @@ class StreamRecorder:
     @property
     def recording(self) -> bool:
         """Whether an episode is open for this stream."""
-        return self._state in (_State.OPEN, _State.ENDING)
+        return self._state in (_State.OPEN, _State.SUSPENDED, _State.ENDING)
 
     @property
     def samples(self) -> int:
         """Samples of the open episode so far."""
         writer = self._writer
         return writer.summary.samples if writer is not None else 0
+
+    def _take_waiting(self) -> None:
+        waiting = list(self._buffer)
+        self._buffer.clear()
+        for time_ns, received_ns, values in waiting:
+            self._append(time_ns, received_ns, values)
 
     def _append(self, time_ns: int, received_ns: int, values: Any) -> None:
         if time_ns < self._start_ns:
