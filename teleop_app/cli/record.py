@@ -24,9 +24,9 @@ def record(
     """Record episodes, each until it is done or its duration is over; Ctrl-C keeps the open one and ends."""
     from teleop_app.cli.window import open_window
     from teleop_app.station.automation import Automation, Plan
-    from teleop_app.station.config import load_station
     from teleop_app.station.server import StationServer
     from teleop_app.station.station import Station
+    from teleop_app.station.station_file import load_station
 
     config = load_station(station)
     plan = Plan(episodes, duration, task or config.task)

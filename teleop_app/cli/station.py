@@ -18,9 +18,9 @@ def station(
     port: Annotated[int, typer.Option(help="Port for consoles; 0 takes any free one.")] = DEFAULT_REQUEST_PORT,
 ) -> None:
     """Run a station headless; prints where consoles connect. SIGTERM or Ctrl-C ends it and holds the arm."""
-    from teleop_app.station.config import load_station
     from teleop_app.station.server import StationServer
     from teleop_app.station.station import Station
+    from teleop_app.station.station_file import load_station
 
     running = Station(load_station(station_file), collection)
     server = StationServer(running, port=port)

@@ -1,13 +1,10 @@
 """The station file: everything attached to one workcell, as frozen models read from YAML."""
 
-import difflib
 import hashlib
 import json
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from drivers.configs import (
     DeviceConfig,
@@ -18,7 +15,6 @@ from drivers.configs import (
     SimArmConfig,
 )
 from recorder.segments import CollectionMode
-from teleop_app.station.errors import StationFileError
 
 ARM_CONFIGS = (SimArmConfig, Ros2ArmConfig, ServoArmConfig)
 
@@ -185,52 +181,3 @@ class StationConfig(_Model):
         """SHA-256 of the canonical JSON."""
         canonical = json.dumps(self.as_json(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
-
-
-def load_station(path: Path) -> StationConfig:
-    """Read a station file.
-
-    Raises:
-        StationFileError: one sentence naming the file, the field, the value and what is allowed.
-    """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise StationFileError(f"{path}: no such station file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise StationFileError(f"{path}: cannot be read: {error}") from None
-    try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise StationFileError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(document, dict):
-        raise StationFileError(f"{path}: a station file is a mapping, this is {type(document).__name__}")
-    try:
-        return StationConfig.model_validate(document)
-    except ValidationError as error:
-        raise StationFileError(f"{path}: {_sentence(error)}") from None
-
-
-def _sentence(error: ValidationError) -> str:
-    """The first problem of a validation, in words, with the number of further ones."""
-    problems = error.errors()
-    first = problems[0]
-    where = ".".join(str(part) for part in first["loc"])
-    message = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "extra_forbidden":
-        message = f"unknown field{_nearest(str(first['loc'][-1]))}"
-    elif first["type"] not in ("value_error", "missing"):
-        message = f"{message}, found {first['input']!r}"
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return f"{where + ': ' if where else ''}{message}{more}"
-
-
-def _nearest(field: str) -> str:
-    """Suggest a known field name close to a misspelt one."""
-    known: set[str] = set()
-    for model in (StationConfig, ControlConfig, LimitsConfig, HandoverConfig, WatchdogConfig, EpisodesConfig):
-        known |= set(model.model_fields)
-    for config in ARM_CONFIGS:
-        known |= set(config.model_fields)
-    close = difflib.get_close_matches(field, known, n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
