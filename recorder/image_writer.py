@@ -139,5 +139,5 @@ class ImageStreamWriter(FileStreamWriter):
                 os.close(left.descriptor)
         self._full, self._shard = [], None
         for files in self._stamps:
-            files.close(self._committed)
+            files.close(self._committed, whole=self._committed == self._counter.samples)
         self._checksums = {files.array.name: tuple(files.checksums) for files in self._stamps}

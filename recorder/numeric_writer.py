@@ -92,6 +92,7 @@ class NumericStreamWriter(FileStreamWriter):
 
     def _release(self) -> None:
         self._rows = []
+        rows = self._counter.samples
         for files in self._files:
-            files.close(self._committed)
+            files.close(rows, whole=rows == self._committed)
         self._checksums = {files.array.name: tuple(files.checksums) for files in self._files}

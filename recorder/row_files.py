@@ -47,11 +47,11 @@ class RowFiles:
 
     def advance(self, number: int) -> NDArray[Any]:
         """Make chunk `number` the current one and give its rows, (chunk_rows, *row_shape)."""
-        if self.current is not None:
-            self.retired.append(self.current)
         prepared, self.prepared = self.prepared, None
         if prepared is None or prepared.number != number:
             prepared = self.allocate(number)
+        if self.current is not None:
+            self.retired.append(self.current)
         self.current = prepared
         return prepared.rows
 
@@ -99,19 +99,25 @@ class RowFiles:
         rows = np.frombuffer(mapped, dtype=little_endian(self.array.dtype))
         return Chunk(number, path, descriptor, rows.reshape(self.array.chunk_rows, *self.array.row_shape))
 
-    def close(self, rows: int) -> None:
-        """Let go of all files; what was allocated beyond `rows` goes back to the disk."""
-        if self.current is not None:
-            used = rows - self.current.number * self.array.chunk_rows
-            self.checksums.append(crc32c(self.current.rows[:used].tobytes()))
-        for chunk in (*self.retired, self.current):
-            if chunk is not None:
-                os.close(chunk.descriptor)
+    def close(self, rows: int, *, whole: bool) -> None:
+        """Let go of all files.
+
+        Args:
+            rows: Length of the array.
+            whole: Whether all of it is on the disk. What was allocated beyond it is given back then; otherwise files
+                stay as they are for a recovery.
+        """
+        for chunk in (*self.retired, *([self.current] if self.current else [])):
+            used = rows - chunk.number * self.array.chunk_rows
+            if used > 0:
+                self.checksums.append(crc32c(chunk.rows[:used].tobytes()))
+            os.close(chunk.descriptor)
         if self.prepared is not None:
             os.close(self.prepared.descriptor)
             self.prepared.path.unlink()
         self.retired, self.current, self.prepared = [], None, None
-        trim(self.folder, self.array, rows)
+        if whole:
+            trim(self.folder, self.array, rows)
 
 
 def little_endian(dtype: str) -> np.dtype[Any]:
