@@ -82,12 +82,16 @@ def _merged_devices(base: list[Any], over: list[Any]) -> list[Any]:
 
 def _sentence(error: ValidationError, document: dict[str, Any]) -> str:
     """The first problem of a validation, in words, with the number of further ones."""
-    problems = error.errors()
+    # A tuple whose only item is wrong is also reported as too short; the item's own problem says enough.
+    problems = [problem for problem in error.errors() if problem["type"] != "too_short"] or error.errors()
     first = problems[0]
     where = _place(first["loc"], document)
     message = first["msg"].removeprefix("Value error, ")
     if first["type"] == "extra_forbidden":
         message = f"unknown field{_nearest(str(first['loc'][-1]))}"
+    elif first["type"] == "union_tag_invalid":
+        context = first["ctx"]
+        message = f"{context['discriminator']} {context['tag']!r} is not known; known are {context['expected_tags']}"
     elif first["type"] == "missing":
         message = "this field is needed"
     elif first["type"] != "value_error":
