@@ -25,7 +25,7 @@ class Recipe:
     task: str = "put the block in the bin"
     mode: CollectionMode = CollectionMode.INTERVENTION
     outcome: Outcome = Outcome.SUCCESS
-    operator: tuple[float, float] | None = (0.4, 0.7)
+    operator: tuple[float, float] | None = (0.435, 0.7)
     cameras: tuple[str, ...] = ("front", "wrist")
     size: tuple[int, int] = (48, 64)
     camera_hz: float = 30.0

@@ -47,8 +47,8 @@ def test_an_intervention_episode_comes_out_with_its_own_values(record: Record, c
     state = rows["observation.state"]
     assert np.abs(state[:, 0] - truth).max() <= 0.005
     assert np.allclose(state * 100, np.round(state * 100), atol=1e-3), "states are samples as recorded, not made up"
-    assert np.flatnonzero(rows["intervention"]).tolist() == list(range(12, 21))
-    assert rows["control_source"].tolist() == [1] * 12 + [2] * 9 + [1] * 10
+    assert np.flatnonzero(rows["intervention"]).tolist() == list(range(14, 21))
+    assert rows["control_source"].tolist() == [1] * 14 + [2] * 7 + [1] * 10
     expected = np.floor(truth * 200 + 1e-6) / 200 + np.where(rows["intervention"], 1000.0, 0.5)
     assert np.abs(rows["action"][:, 0] - expected).max() < 1e-3
     assert rows["timestamp"].tolist() == (np.arange(31) / 30).astype(np.float32).tolist()
@@ -65,14 +65,23 @@ def test_segments_and_interventions_are_told_in_frames_of_the_output(record: Rec
     export_lerobot(collection, out, workers=1)
     told = json.loads(episodes_of(out)[0]["intervention/segments"])
     assert told["segments"] == [
-        {"source": "policy", "start_frame": 0, "end_frame": 12},
-        {"source": "operator", "start_frame": 12, "end_frame": 21},
+        {"source": "policy", "start_frame": 0, "end_frame": 14},
+        {"source": "operator", "start_frame": 14, "end_frame": 21},
         {"source": "policy", "start_frame": 21, "end_frame": 31},
     ]
     (intervention,) = told["interventions"]
-    assert (intervention["start_frame"], intervention["end_frame"]) == (12, 21)
+    assert (intervention["start_frame"], intervention["end_frame"]) == (14, 21)
     assert intervention["policy_id"] == "act"
     assert told["outcome"] == "success"
+
+
+def test_an_operator_from_1_05_to_2_05_is_rows_11_to_20_at_10_hz(record: Record, collection: Path, out: Path):
+    record(duration_s=3.0, operator=(1.05, 2.05), cameras=("front",))
+    export_lerobot(collection, out, fps=10, workers=1)
+    assert np.flatnonzero(rows_of(out)["intervention"]).tolist() == list(range(11, 21))
+    told = json.loads(episodes_of(out)[0]["intervention/segments"])
+    assert told["segments"][1] == {"source": "operator", "start_frame": 11, "end_frame": 21}
+    assert [(each["start_frame"], each["end_frame"]) for each in told["interventions"]] == [(11, 21)]
 
 
 def test_a_demonstration_has_no_interventions(record: Record, collection: Path, out: Path):
@@ -88,7 +97,7 @@ def test_a_passive_episode_takes_the_foreign_command_and_keeps_the_tag(record: R
     export_lerobot(collection, out, workers=1)
     rows = rows_of(out)
     assert np.allclose(rows["action"] - rows["observation.state"], 0.25, atol=1e-5)
-    assert np.flatnonzero(rows["intervention"]).tolist() == list(range(12, 21))
+    assert np.flatnonzero(rows["intervention"]).tolist() == list(range(14, 21))
 
 
 def test_statistics_are_exact_over_the_union(record: Record, collection: Path, out: Path):
