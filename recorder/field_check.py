@@ -11,6 +11,8 @@ from recorder.streams import FieldSpec
 _LAST = 2**63 - 1
 _SCALARS: dict[str, type] = {"float64": float, "bool": bool}
 """Python's own scalars that fit a dtype whatever their value."""
+_NONE = (1, 0)
+"""No integer is within these limits."""
 _INTEGER: tuple[type, ...] = (int, np.integer)
 
 
@@ -22,6 +24,7 @@ class FieldCheck:
         self._dtype = np.dtype(field.dtype)
         self._shape = field.shape
         self._scalar = None if field.shape else _SCALARS.get(field.dtype)
+        self._least, self._most = _limits(self._dtype) if not field.shape else _NONE
 
     def __call__(self, value: ArrayLike) -> Any:
         """Give the value as something that can be stored as it is in a row of the field.
@@ -30,6 +33,8 @@ class FieldCheck:
             StreamValueError: It does not fit.
         """
         if type(value) is np.ndarray and value.dtype is self._dtype and value.shape == self._shape:
+            return value
+        if isinstance(value, int) and self._least <= value <= self._most:
             return value
         if type(value) is self._scalar:
             return value
@@ -51,6 +56,13 @@ class FieldCheck:
         if not same.all():
             raise StreamValueError(f"{self._place}: {array.tolist()} does not fit {self._dtype}")
         return converted
+
+
+def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """Least and greatest integer of a dtype."""
+    if dtype.kind not in "iu":
+        return _NONE
+    return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
 
 
 def check_stamps(stream: str, time_ns: int, received_ns: int) -> None:
