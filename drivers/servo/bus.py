@@ -27,6 +27,9 @@ SCAN_S = 0.15
 """How long all servos together may take to answer a broadcast ping [s]."""
 BITS_PER_BYTE = 10
 RETRIES = 2
+"""Of a measurement, which soon has a successor."""
+PATIENT_RETRIES = 6
+"""Of a single register, when nothing hurries."""
 LONGEST_NOISE_NS = 200_000_000
 """After this, a line that never falls silent is used all the same [ns]."""
 NO_ERROR = ServoError(0)
@@ -163,13 +166,13 @@ class ServoBus:
             if self.echo:
                 self._read_echo(request)
 
-    def value(self, servo_id: int, register: Register, *, retries: int = RETRIES) -> int:
+    def value(self, servo_id: int, register: Register) -> int:
         """Read one register.
 
         Raises:
             BusError: The servo did not answer.
         """
-        reply = self.read(servo_id, register.address, register.size, retries=retries)
+        reply = self.read(servo_id, register.address, register.size, retries=PATIENT_RETRIES)
         if reply.data is None:
             raise BusError(
                 f"servo id {servo_id} on {self.port.path}: {reply.cause} to reading address {register.address}"

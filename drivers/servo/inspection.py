@@ -9,8 +9,6 @@ from drivers.servo.calibration import ArmCalibration, JointCalibration
 from drivers.servo.control_table import ServoModel
 from drivers.servo.feetech import ServoError
 
-PATIENCE = 5
-"""Retries while connecting, when nothing hurries."""
 POSITION_MODE = 0
 
 
@@ -52,7 +50,7 @@ def inspect_servos(bus: ServoBus, model: ServoModel, servo_ids: Sequence[int]) -
 
 def _inspect(bus: ServoBus, model: ServoModel, servo_id: int) -> ServoFacts:
     def value(name: str) -> int:
-        return bus.value(servo_id, model[name], retries=PATIENCE)
+        return bus.value(servo_id, model[name])
 
     return ServoFacts(
         servo_id=servo_id,
