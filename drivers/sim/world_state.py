@@ -11,7 +11,7 @@ from drivers.latest_slot import LatestSlot, SlotValue, remove
 from drivers.samples import FloatArray
 from drivers.sim import workcell as w
 
-HISTORY = 1024
+HISTORY = 512
 """States held in shared memory: a reader may fall this far behind before it loses any."""
 START_LIMIT_S = 10.0
 _POLL_NS = 20_000_000

@@ -47,10 +47,10 @@ def settled(arm, target):
 
 
 def test_states_come_at_the_configured_rate_each_once_with_their_own_stamps(arm):
-    before_ns = clock.now_ns()
+    dropped, missed_s, before_ns = arm.dropped(), arm.missed_time_s(), clock.now_ns()
     states = read_for(arm, 1.0)
     stamps = np.array([state.stamp_ns for state in states])
-    assert len(states) == pytest.approx(200, rel=0.1)
+    assert len(states) + 200 * (arm.missed_time_s() - missed_s) == pytest.approx(200, rel=0.1)
     assert (np.diff(stamps) > 0).all()
     assert before_ns - 50_000_000 < stamps[0] < stamps[-1] <= clock.now_ns()
     assert len(set(np.diff(stamps))) > 50, "stamps are read from the clock, not made from a count"
@@ -58,20 +58,20 @@ def test_states_come_at_the_configured_rate_each_once_with_their_own_stamps(arm)
     assert states[0].stamp_source is StampSource.DEVICE
     assert states[0].position.shape == states[0].velocity.shape == states[0].effort.shape == (6,)
     assert not states[0].position.flags.writeable
-    assert arm.dropped() == 0
+    assert arm.dropped() == dropped
 
 
 def test_another_rate_is_kept_too(run_id):
     arm = SimArm(SimArmConfig(name="slow", rate_hz=50), run_id)
     arm.connect()
     try:
-        assert len(read_for(arm, 1.0)) == pytest.approx(50, rel=0.1)
+        assert len(read_for(arm, 1.0)) + 50 * arm.missed_time_s() == pytest.approx(50, rel=0.1)
     finally:
         arm.disconnect()
 
 
 def test_a_command_is_reached_and_kept_in_silence(arm):
-    target = np.array(w.HOME) + [0.3, 0.1, -0.1, -0.2, 0.3, 0.2]
+    target = np.add(w.HOME, [0.3, 0.1, -0.1, -0.2, 0.3, 0.2])
     sent = command(arm, target)
     assert np.array_equal(sent.position, target)
     assert settled(arm, target)
@@ -102,11 +102,12 @@ def test_a_wrong_command_is_refused_and_nothing_is_sent(arm, position, sentence)
 
 
 def test_a_target_outside_the_ranges_is_brought_back_returned_and_counted(arm):
+    before = arm.clamped
     sent = command(arm, [9.0, *w.HOME[1:]])
     assert sent.position[0] == w.JOINT_RANGES[0][1]
-    assert arm.clamped == 1
+    assert arm.clamped == before + 1
     command(arm, w.HOME)
-    assert arm.clamped == 1
+    assert arm.clamped == before + 1
 
 
 def test_reset_depends_on_the_seed_and_works_while_the_arm_moves(arm):
@@ -129,9 +130,9 @@ def test_states_that_nobody_fetched_in_time_are_counted(run_id):
     arm.connect()
     try:
         first = arm.read(0.5)
-        assert until(lambda: arm._states.newest > 1300, limit_s=5)
+        assert until(lambda: arm._states.newest > 700, limit_s=5)
         second = arm.read(0.5)
-        assert arm.dropped() > 200
+        assert arm.dropped() > 150
         gap = (second.stamp_ns - first.stamp_ns) / 2e6
         assert arm.dropped() == pytest.approx(gap, rel=0.1)
     finally:
@@ -139,19 +140,21 @@ def test_states_that_nobody_fetched_in_time_are_counted(run_id):
 
 
 def test_time_that_the_world_could_not_simulate_is_counted_and_not_made_up(arm):
-    pid = arm.world_pid()
+    pid, missed_s = arm.world_pid(), arm.missed_time_s()
     os.kill(pid, signal.SIGSTOP)
     try:
-        assert until(lambda: arm.read(0.1) is None)
-        time.sleep(0.3)
+        assert until(lambda: arm.read(0.4) is None)
     finally:
         os.kill(pid, signal.SIGCONT)
+    assert until(lambda: arm.missed_time_s() > missed_s + 0.3)
+    before = arm._states.newest
     states = read_for(arm, 0.2)
-    assert 0.3 < arm.missed_time_s() < 2.0
-    assert len(states) < 60, "200 Hz for 0.2 s, and no burst for what was missed"
+    assert states
+    assert arm._states.newest - before < 60, "200 Hz for 0.2 s, and no burst for what was missed"
 
 
-def test_disconnect_leaves_nothing_and_the_arm_can_connect_again(arm, run_id):
+def test_disconnect_leaves_nothing_and_the_arm_can_connect_again(own_arm, run_id):
+    arm = own_arm
     first = arm.world_pid()
     assert alive(first)
     arm.disconnect()
@@ -166,16 +169,15 @@ def test_disconnect_leaves_nothing_and_the_arm_can_connect_again(arm, run_id):
     assert arm.read(0.5) is not None
 
 
-def test_a_dead_world_is_said(arm):
-    os.kill(arm.world_pid(), signal.SIGKILL)
+def test_a_dead_world_is_said(own_arm):
+    os.kill(own_arm.world_pid(), signal.SIGKILL)
     with pytest.raises(DriverError, match="follower: the simulated world has ended"):
-        while arm.read(0.1) is not None:
-            pass
-    arm.disconnect()
+        read_for(own_arm, 2.0)
+    own_arm.disconnect()
 
 
-def test_a_second_arm_of_the_same_run_is_refused_and_harms_nothing(arm, run_id):
-    second = SimArm(SimArmConfig(name="second"), run_id)
+def test_a_second_arm_of_the_same_run_is_refused_and_harms_nothing(arm, world):
+    second = SimArm(SimArmConfig(name="second"), world[0])
     with pytest.raises(DriverError, match="already has a living writer"):
         second.connect()
     assert arm.read(0.5) is not None
@@ -183,7 +185,7 @@ def test_a_second_arm_of_the_same_run_is_refused_and_harms_nothing(arm, run_id):
 
 
 def test_two_worlds_run_side_by_side(arm, run_id):
-    other = SimArm(SimArmConfig(name="other"), run_id + "-b")
+    other = SimArm(SimArmConfig(name="other"), run_id)
     other.connect()
     try:
         command(other, [0.5, *w.HOME[1:]])

@@ -54,7 +54,7 @@ def test_a_reset_leaves_the_block_at_rest_on_the_table_within_reach(physics, see
 
 def test_a_command_is_reached_and_kept(physics):
     physics.reset(0)
-    target = np.array(w.HOME) + [0.5, 0.2, -0.2, -0.3, 0.4, 0.3]
+    target = np.add(w.HOME, [0.5, 0.2, -0.2, -0.3, 0.4, 0.3])
     hold(physics, target, 1.5)
     assert physics.snapshot().position == pytest.approx(target, abs=0.03)
     assert np.abs(physics.snapshot().velocity).max() < 0.02

@@ -16,18 +16,17 @@ def physics():
     return Physics(1 / RATE_HZ)
 
 
-def play(physics, script, seconds, every=1, start_s=0.0):
-    """Let the script act every so many states; return the phases passed and when it was done [s], None if it was not."""
+def play(physics, script, seconds, start_s=0.0):
+    """Let the script act at each state; return the phases passed, and when it was done [s] or None."""
     phases = []
     for count in range(round(seconds * RATE_HZ)):
         state = physics.snapshot()
-        if count % every == 0:
-            now_s = start_s + count / RATE_HZ
-            physics.command(script.target(round(now_s * 1e9), state.position, state.objects()))
-            if script.phase not in phases[-1:]:
-                phases.append(script.phase)
-            if script.phase is Phase.DONE:
-                return phases, count / RATE_HZ
+        now_ns = round((start_s + count / RATE_HZ) * 1e9)
+        physics.command(script.target(now_ns, state.position, state.objects()))
+        if script.phase not in phases[-1:]:
+            phases.append(script.phase)
+        if script.phase is Phase.DONE:
+            return phases, count / RATE_HZ
         physics.advance()
     return phases, None
 

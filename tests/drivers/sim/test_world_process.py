@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -25,8 +26,7 @@ sys.stdin.read()
 
 def ended(pid):
     try:
-        with open(f"/proc/{pid}/stat") as stat:
-            return stat.read().rsplit(")", 1)[1].split()[0] == "Z"
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
     except FileNotFoundError:
         return True
 
@@ -59,7 +59,9 @@ def test_a_world_that_cannot_start_says_why(run_id, monkeypatch, tmp_path):
     (tmp_path / "mujoco.py").write_text("raise ImportError('broken on purpose')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     arm = SimArm(SimArmConfig(name="follower"), run_id)
-    with pytest.raises(DriverError, match=r"follower: the simulated world did not start: .*teleop-app\[sim\].*on purpose"):
+    with pytest.raises(
+        DriverError, match=r"follower: the simulated world did not start: .*teleop-app\[sim\].*on purpose"
+    ):
         arm.connect()
     assert not files(run_id)
 
