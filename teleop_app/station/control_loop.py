@@ -15,7 +15,7 @@ from teleop_app.station.follower import Follower
 from teleop_app.station.handover import blend, largest_error
 from teleop_app.station.limits import Clamp
 from teleop_app.station.operator_source import OperatorSource
-from teleop_app.station.proposals import Proposal, ProposalRunner
+from teleop_app.station.proposals import Proposal, ProposalSource
 from teleop_app.station.rate import Ticker
 from teleop_app.station.requests import ControlRequest, RequestQueue
 from teleop_app.station.tick import Inputs, TickRecord
@@ -34,7 +34,7 @@ class ControlLoop:
         config: ControlConfig,
         follower: Follower | None,
         operator: OperatorSource | None,
-        policy: ProposalRunner | None,
+        policy: ProposalSource | None,
         record: Callable[[TickRecord], None],
     ) -> None:
         """Prepare; without a follower the station is passive. `record` is called once a tick, in the loop's thread."""

@@ -57,6 +57,19 @@ class Proposer(Protocol):
         ...
 
 
+class ProposalSource(Protocol):
+    """The newest proposal of whoever proposes, as the control loop sees it."""
+
+    @property
+    def latest(self) -> Proposal | None:
+        """The newest proposal, None before the first and after a reset."""
+        ...
+
+    def reset(self) -> None:
+        """Forget the past before the next proposal and drop the newest one."""
+        ...
+
+
 class ProposalRunner:
     """Runs one proposer at its rate."""
 

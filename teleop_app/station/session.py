@@ -14,6 +14,7 @@ from drivers.errors import DriverError
 from recorder.episode import Anchor, EpisodeInfo, Event, StreamSummary
 from recorder.episode_writer import EpisodeWriter, NewEpisode, discard, restore
 from recorder.errors import RecorderError
+from recorder.layout import trash_path
 from recorder.segments import CollectionMode, Outcome
 from teleop_app import __version__
 from teleop_app.station.config import StationConfig
@@ -129,31 +130,44 @@ class Session:
             )
             return info
 
-    def discard(self) -> Path:
-        """Move the open episode, or else the last one kept, to the trash."""
+    def discard(self, episode_id: str | None = None) -> Path:
+        """Move an episode to the trash: the one of that id, or else the open one, or else the last one kept."""
         with self._turn:
             writer = self._writer
-            if writer is not None:
+            if writer is not None and episode_id in (None, writer.id):
                 self._close_streams(writer)
                 self._writer = None
-                trashed, index = writer.discard(), writer.index
-            elif self.last_path is not None and self.last is not None:
-                trashed, index = discard(self.last_path), self.last.index
-                self.last_path, self.last, self.kept = None, None, self.kept - 1
+                trashed = writer.discard()
+            elif episode_id is not None:
+                trashed = discard(self._find(self.collection, episode_id))
+            elif self.last_path is not None:
+                trashed = discard(self.last_path)
             else:
                 raise RequestRefusedError("there is no episode to discard")
+            if self.last is not None and trashed.name.endswith(f"{self.last.id}.zarr"):
+                self.last_path, self.last, self.kept = None, None, self.kept - 1
             self._last_discarded = trashed
-            self.message = f"Episode {index} is in the trash; it can be brought back."
+            self.message = f"{trashed.stem} is in the trash; it can be brought back."
             return trashed
 
-    def undo_discard(self) -> Path:
-        """Bring the last discarded episode back."""
+    def undo_discard(self, episode_id: str | None = None) -> Path:
+        """Bring an episode back: the one of that id, or else the last one discarded."""
         with self._turn:
-            if self._last_discarded is None:
+            if episode_id is not None:
+                trashed: Path | None = self._find(trash_path(self.collection), episode_id)
+            else:
+                trashed, self._last_discarded = self._last_discarded, None
+            if trashed is None:
                 raise RequestRefusedError("nothing has been discarded in this session")
-            restored, self._last_discarded = restore(self._last_discarded), None
-            self.message = f"{restored.name} is back."
+            restored = restore(trashed)
+            self.message = f"{restored.stem} is back."
             return restored
+
+    def _find(self, folder: Path, episode_id: str) -> Path:
+        found = [path for path in folder.glob("*.zarr") if path.stem.endswith(episode_id)]
+        if len(found) != 1:
+            raise RequestRefusedError(f"there is no episode {episode_id} in {folder}")
+        return found[0]
 
     def mark(self, outcome: Outcome) -> None:
         """Say how the open episode ends."""

@@ -126,6 +126,7 @@ def _handover(station: Station) -> HandoverStatus | None:
     return HandoverStatus(
         progress=progress,
         errors=tuple(errors.tolist()) if errors is not None and phase in HANDOVERS else (),
+        tolerance=station.config.control.handover.align_tolerance,
         ready=phase is Phase.READY,
     )
 

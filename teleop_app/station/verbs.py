@@ -95,8 +95,6 @@ class Verbs:
             why[Verb.RECORD] = "An episode is being recorded."
         else:
             why |= dict.fromkeys(NEEDS_EPISODE, "No episode is being recorded.")
-        if not recording and station.session.last is None:
-            why[Verb.DISCARD] = "There is no episode to discard."
         return why
 
     def _hello(self, _args: dict[str, Any], _client: str) -> Answer:
@@ -130,13 +128,14 @@ class Verbs:
         self._hold(client)
         return self._station.session.message, {"index": info.index, "id": info.id}
 
-    def _discard(self, _args: dict[str, Any], client: str) -> Answer:
-        self._station.session.discard()
-        self._hold(client)
+    def _discard(self, args: dict[str, Any], client: str) -> Answer:
+        self._station.session.discard(args.get("id"))
+        if not args.get("id"):
+            self._hold(client)
         return self._station.session.message, {}
 
-    def _undo_discard(self, _args: dict[str, Any], _client: str) -> Answer:
-        self._station.session.undo_discard()
+    def _undo_discard(self, args: dict[str, Any], _client: str) -> Answer:
+        self._station.session.undo_discard(args.get("id"))
         return self._station.session.message, {}
 
     def _mark(self, outcome: Outcome) -> Answer:
