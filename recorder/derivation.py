@@ -52,7 +52,10 @@ def derive(rows: ControlRows, info: EpisodeInfo) -> tuple[tuple[Segment, ...], t
     runs = _runs(rows.source)
     spans = [] if info.collection_mode == CollectionMode.TELEOP_DEMO else _intervention_spans(rows, runs, info.events)
     segments = tuple(_segment(rows, index, run, spans) for index, run in enumerate(runs))
-    interventions = tuple(_intervention(rows, index, span, info) for index, span in enumerate(spans))
+    limits = [rows.time_ns[span[0]] for span in spans[1:]] + [np.iinfo(np.int64).max]
+    interventions = tuple(
+        _intervention(rows, index, span, info, int(limits[index])) for index, span in enumerate(spans)
+    )
     return segments, interventions
 
 
@@ -105,7 +108,10 @@ def _segment(rows: ControlRows, index: int, run: tuple[int, int], spans: list[tu
     )
 
 
-def _intervention(rows: ControlRows, index: int, span: tuple[int, int], info: EpisodeInfo) -> Intervention:
+def _intervention(
+    rows: ControlRows, index: int, span: tuple[int, int], info: EpisodeInfo, next_ns: int
+) -> Intervention:
+    """The intervention of `span`; what is said before `next_ns`, the next one's start, is said of this one."""
     start, end = span
     count = len(rows.time_ns)
     operator = np.flatnonzero(rows.source[start:end] == ControlSource.OPERATOR) + start
@@ -117,7 +123,7 @@ def _intervention(rows: ControlRows, index: int, span: tuple[int, int], info: Ep
     before_ns = int(rows.time_ns[start - 1]) if start else info.start_ns
     request = _last_before(info.events, TAKEOVER_REQUEST, before_ns, off_ns)
     release = _last_before(info.events, RELEASE_REQUEST, first_ns or off_ns, last_ns)
-    reason = _last_before(info.events, REASON, off_ns, info.stop_ns or last_ns)
+    reason = _last_before(info.events, REASON, off_ns, next_ns)
     return Intervention(
         intervention_id=f"{info.id}-{index:03d}",
         index=index,
