@@ -1,7 +1,8 @@
 """Chooses how MuJoCo renders without a display, before MuJoCo is imported: afterwards it is too late.
 
 EGL first, then OSMesa. The libraries are tried here through ctypes, because a failed import of MuJoCo's own backend
-cannot be repeated with another one in the same process.
+cannot be repeated with another one in the same process. Mesa's software renderer gets one thread per camera: its
+threads only wait for each other on a busy machine, and one frame costs the same processor time with one.
 """
 
 import ctypes
@@ -22,6 +23,7 @@ def choose_gl_backend() -> str:
     Raises:
         DriverError: neither works, and the sentence names the packages that are missing; or MuJoCo is imported already.
     """
+    os.environ.setdefault("LP_NUM_THREADS", "1")
     chosen = os.environ.get("MUJOCO_GL", "").strip().lower()
     if chosen and chosen not in {"disable", "disabled", "off", "false", "0"}:
         return chosen

@@ -169,14 +169,15 @@ def build_scene(timestep_s: float, width: int = 320, height: int = 240) -> str:
         height: Its height [px].
 
     Returns:
-        An XML document; shadows and multisampling are off because software rendering pays for them tenfold.
+        An XML document; shadows and multisampling are off, because software rendering pays for them tenfold, and round
+        shapes are coarse, which saves another third.
     """
     return f"""
 <mujoco model="workcell">
   <compiler angle="radian" autolimits="true"/>
   <option timestep="{timestep_s:.9g}" integrator="implicitfast" cone="elliptic" impratio="10"/>
   <visual>
-    <quality shadowsize="0" offsamples="0"/>
+    <quality shadowsize="0" offsamples="0" numslices="16" numstacks="4" numquads="1"/>
     <global offwidth="{width}" offheight="{height}"/>
     <headlight ambient="0.35 0.35 0.35" diffuse="0.35 0.35 0.35" specular="0.05 0.05 0.05"/>
     <map znear="0.01" zfar="10"/>
