@@ -107,14 +107,15 @@ class FeetechEmulator:
 
     def _sync_read(self, parameters: bytes) -> list[Reply]:
         address, size, *servo_ids = parameters
+        by_id = {servo.servo_id: servo for servo in self.servos}
         replies, silent_s = [], 0.0
         for servo_id in servo_ids:
-            answering = [servo for servo in self.servos if servo.servo_id == servo_id]
-            if not answering:
+            servo = by_id.get(servo_id)
+            if servo is None:
                 silent_s += SILENT_SLOT_S
-            for servo in answering:
-                replies.append(_status(servo, servo_id, servo.read(address, size), silent_s))
-                silent_s = 0.0
+                continue
+            replies.append(_status(servo, servo_id, servo.read(address, size), silent_s))
+            silent_s = 0.0
         return replies
 
     def _sync_write(self, parameters: bytes) -> None:

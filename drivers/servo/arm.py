@@ -25,6 +25,8 @@ from drivers.servo.scale import IntArray, JointScale
 
 log = logging.getLogger(__name__)
 
+RETRY_BUDGET_NS = 15_000_000
+"""How long after its deadline a sample may still be asked for again: a late sample is better than none [ns]."""
 SILENCE_LIMIT_S = 0.5
 """A joint silent for longer is an error, not a gap [s]."""
 
@@ -142,7 +144,7 @@ class ServoArm:
         while (due_ns := self._due_ns()) <= end_ns:
             clock.sleep_until_ns(due_ns)
             self._next_ns = due_ns + self._period_ns
-            state = self._measure(self._next_ns)
+            state = self._measure(max(self._next_ns, clock.now_ns() + RETRY_BUDGET_NS))
             if state is not None:
                 return state
         clock.sleep_until_ns(end_ns)

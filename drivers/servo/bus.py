@@ -18,7 +18,7 @@ from drivers.errors import DriverError
 from drivers.servo import feetech
 from drivers.servo.control_table import Register
 from drivers.servo.debts import Debts
-from drivers.servo.feetech import Packet, ServoError
+from drivers.servo.feetech import NO_ERROR, Packet, ServoError
 from drivers.servo.port import SerialPort
 
 QUIET_NS = 20_000_000
@@ -32,7 +32,6 @@ PATIENT_RETRIES = 6
 """Of a single register, when nothing hurries."""
 LONGEST_NOISE_NS = 200_000_000
 """After this, a line that never falls silent is used all the same [ns]."""
-NO_ERROR = ServoError(0)
 
 
 class BusError(DriverError):

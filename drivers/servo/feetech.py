@@ -48,6 +48,9 @@ class ServoError(IntFlag):
         return ", ".join([*names, f"0x{unknown:02x}"] if unknown else names)
 
 
+NO_ERROR = ServoError(0)
+
+
 @dataclass(frozen=True, slots=True)
 class Packet:
     """One packet whose checksum was right."""
@@ -60,7 +63,7 @@ class Packet:
     @property
     def error(self) -> ServoError:
         """The error bits of a status packet."""
-        return ServoError(self.code)
+        return ServoError(self.code) if self.code else NO_ERROR
 
 
 def checksum(body: bytes) -> int:

@@ -7,8 +7,9 @@ import tty
 
 import pytest
 
-from drivers.emulators.faults import FaultKind
+from drivers.emulators.faults import FaultKind, Reply
 from drivers.emulators.pty import PtyServer
+from drivers.servo import feetech
 from drivers.servo.bus import BusError, ServoBus
 from drivers.servo.control_table import STS3215
 from drivers.servo.debts import MOST_PADDING
@@ -91,19 +92,45 @@ def test_an_earlier_servo_missing_costs_no_waiting(line, bus):
     assert time.monotonic() - before < 1.0
 
 
-@pytest.mark.parametrize("delay_ms", range(5, 65, 6))
-def test_a_late_reply_is_never_taken_for_the_next_ones(line, bus, delay_ms):
-    """The servo moves between the requests, so an old value taken for a new one would show."""
-    bus.port.latency_s = 0.01
-    servo = line.emulator.servo(1)
-    servo.hand = lambda _: 1000.0
-    bus.read(1, POSITION.address, 2)
-    line.inject(FaultKind.LATE, delay_s=delay_ms / 1000)
-    bus.sync_read((1,), POSITION.address, 2, retries=0)
-    servo.hand = lambda _: 3000.0
-    for _ in range(8):
-        reply = bus.sync_read((1,), POSITION.address, 2, retries=0).replies[1]
-        assert reply.data is None or POSITION.decode(reply.data) == 3000
+class OneBehind:
+    """A servo that answers each request with the reply to the one before; each reply says which request it is for."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.prompt = False
+        self.reply = b""
+
+    def feed(self, data: bytes, now_ns: int) -> list[Reply]:
+        self.requests += 1
+        (request,) = feetech.Parser().feed(data)
+        previous = self.reply
+        self.reply = feetech.encode(request.id, 0, self.requests.to_bytes(2, "little").ljust(request.data[1], b"\0"))
+        return [Reply(previous), Reply(self.reply if self.prompt else b"")]
+
+
+@pytest.fixture
+def one_behind():
+    device = OneBehind()
+    server = PtyServer(device)
+    server.start()
+    port = SerialPort(server.path, 1_000_000)
+    bus = ServoBus(port)
+    bus.open()
+    yield device, bus
+    bus.close()
+    server.stop()
+
+
+def test_a_late_reply_is_never_taken_for_the_next_ones(one_behind):
+    device, bus = one_behind
+    for _ in range(2 * MOST_PADDING):
+        assert bus.sync_read((1,), POSITION.address, 2, retries=0).missing == [1]
+    assert bus.counts["late"] >= MOST_PADDING
+    assert bus.counts["lost"] == 2 * MOST_PADDING
+    device.prompt = True
+    for _ in range(5):
+        (value,) = positions(bus.sync_read((1,), POSITION.address, 2))
+        assert value == device.requests
 
 
 def test_no_retry_starts_after_the_budget(line, bus):
