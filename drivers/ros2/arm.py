@@ -152,10 +152,10 @@ class Ros2Arm:
     def _open(self) -> None:
         from sensor_msgs.msg import JointState as JointStateMessage
 
-        node = self._subscription.open(JointStateMessage)
+        runtime = self._subscription.open(JointStateMessage)
         self._connected = True
         if self._config.command_type != "none":
-            self._commander = JointCommander(node, self._config)
+            self._commander = JointCommander(runtime, self._config)
             self._commander.open()
 
     def _await_first(self) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from drivers import clock
 from drivers.configs import Ros2ArmConfig
 from drivers.errors import CommandRejectedError, DeviceConfigError
+from drivers.ros2.executor import RosRuntime
 from drivers.samples import FloatArray
 
 FLUSH_S = 0.2
@@ -19,14 +20,14 @@ LISTENER_POLL_S = 0.02
 class JointCommander:
     """Publishes the commands of one arm: reliable, depth 1, so that only the newest target counts."""
 
-    def __init__(self, node: Any, config: Ros2ArmConfig) -> None:
+    def __init__(self, runtime: RosRuntime, config: Ros2ArmConfig) -> None:
         """Prepare; no I/O.
 
         Args:
-            node: A running `rclpy.node.Node`.
+            runtime: Started.
             config: With a `command_topic` and a `command_type` other than none.
         """
-        self._node, self._config = node, config
+        self._runtime, self._config = runtime, config
         self._publisher: Any = None
         self._sending = threading.Lock()
         self.sent = 0
@@ -44,7 +45,9 @@ class JointCommander:
 
         message_class = JointTrajectory if self._config.command_type == "joint_trajectory" else Float64MultiArray
         try:
-            self._publisher = self._node.create_publisher(message_class, self._config.command_topic, 1)
+            self._publisher = self._runtime.call(
+                lambda: self._runtime.node.create_publisher(message_class, self._config.command_topic, 1)
+            )
         except InvalidTopicNameException as error:
             raise DeviceConfigError(
                 f"{self._config.name}: {self._config.command_topic!r} is not a valid topic name"
@@ -60,7 +63,7 @@ class JointCommander:
             from rclpy.duration import Duration
 
             publisher.wait_for_all_acked(Duration(nanoseconds=int(FLUSH_S * 1e9)))
-        self._node.destroy_publisher(publisher)
+        self._runtime.call(lambda: self._runtime.node.destroy_publisher(publisher))
 
     def await_listener(self, timeout_s: float) -> bool:
         """Wait until a controller listens, at most `timeout_s`; tell whether one does."""

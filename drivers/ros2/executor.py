@@ -9,7 +9,9 @@ import atexit
 import logging
 import os
 import threading
-from typing import Any
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
 
 from drivers.errors import DriverError
 from drivers.ros2.environment import require_ros
@@ -17,6 +19,9 @@ from drivers.ros2.environment import require_ros
 log = logging.getLogger(__name__)
 
 JOIN_TIMEOUT_S = 5.0
+CALL_TIMEOUT_S = 5.0
+
+T = TypeVar("T")
 
 _lock = threading.Lock()
 _shared: "RosRuntime | None" = None
@@ -25,8 +30,9 @@ _shared: "RosRuntime | None" = None
 class RosRuntime:
     """The running context, node and executor of this process; obtained by `acquire_runtime`."""
 
-    def __init__(self) -> None:
-        """Prepare; nothing is started."""
+    def __init__(self, node_name: str | None = None) -> None:
+        """Prepare; nothing is started. `node_name` is by default teleop_ and the process id."""
+        self._node_name = node_name or f"teleop_{os.getpid()}"
         self.users = 0
         self.node: Any = None
         """The `rclpy.node.Node`, None unless started."""
@@ -56,7 +62,7 @@ class RosRuntime:
         try:
             rclpy.init(args=[], context=self._context)
             self.node = rclpy.create_node(
-                f"teleop_{os.getpid()}",
+                self._node_name,
                 context=self._context,
                 use_global_arguments=False,
                 enable_rosout=False,
@@ -69,6 +75,36 @@ class RosRuntime:
         self._executor.add_node(self.node)
         self._thread = threading.Thread(target=self._spin, name="ros2-executor", daemon=True)
         self._thread.start()
+
+    def call(self, action: Callable[[], T]) -> T:
+        """Run `action` in the executor's thread and return its result; errors of ROS are raised here.
+
+        Subscriptions and publishers must be created and destroyed this way: done from another thread, the executor may
+        meet a half-destroyed one and end.
+
+        Raises:
+            DriverError: the executor does not answer.
+        """
+        result: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                result.set_result(action())
+            except (RuntimeError, ValueError) as error:  # RCLError and InvalidHandle, and names that are not valid
+                result.set_exception(error)
+
+        if threading.current_thread() is self._thread or not self.alive:
+            run()
+        else:
+            self.defer(run)
+        try:
+            return result.result(timeout=CALL_TIMEOUT_S)
+        except TimeoutError as error:
+            raise DriverError(f"the ROS 2 executor did not answer within {CALL_TIMEOUT_S:.0f} s") from error
+
+    def defer(self, action: Callable[[], None]) -> None:
+        """Run `action` in the executor's thread before it looks at its subscriptions again."""
+        self._executor.create_task(action)
 
     def _spin(self) -> None:
         try:

@@ -63,7 +63,6 @@ class TopicSubscription:
         self._overlap: set[tuple[int, int]] = set()
         self._queue: deque[Received] = deque()
         self._filled = threading.Condition()
-        self._watching = threading.Lock()
         self._publishers: tuple[Publisher, ...] = ()
         self._ever: dict[str, None] = {}
         self._best_effort = False
@@ -72,8 +71,8 @@ class TopicSubscription:
         self.problem: str | None = None
         """Why nothing can arrive, in one sentence; None while nothing is known to be wrong."""
 
-    def open(self, message_class: type) -> Any:
-        """Subscribe and begin to watch the graph; return the node, for publishers beside this subscription.
+    def open(self, message_class: type) -> RosRuntime:
+        """Subscribe and begin to watch the graph; return the runtime, for publishers beside this subscription.
 
         Raises:
             DriverError: no ROS 2.
@@ -84,28 +83,19 @@ class TopicSubscription:
         from rclpy.exceptions import InvalidTopicNameException
 
         try:
-            self._publishers = self._look()
-            self._best_effort = wants_best_effort(self._publishers, self.message_type)
-            self._current = self._subscribe()
+            self._runtime.call(self._begin)
         except InvalidTopicNameException as error:
             raise DeviceConfigError(
                 f"{self.topic!r} is not a valid topic name: {' '.join(str(error).split())}"
             ) from error
-        self._timer = self._node.create_timer(WATCH_S, self._watch)
-        return self._node
+        return self._runtime
 
     def close(self) -> None:
         """Unsubscribe; idempotent, from any partial state. Messages not read yet are gone."""
         runtime, self._runtime = self._runtime, None
         if runtime is None:
             return
-        with self._watching:
-            if self._timer is not None:
-                self._node.destroy_timer(self._timer)
-            for subscription in (self._current, self._retiring):
-                if subscription is not None:
-                    self._node.destroy_subscription(subscription)
-            self._timer = self._current = self._retiring = None
+        runtime.call(self._end)
         release_runtime(runtime)
         self._node = None
         self._queue.clear()
@@ -146,6 +136,20 @@ class TopicSubscription:
             "problem": self.problem,
             **self._counts,
         }
+
+    def _begin(self) -> None:
+        self._publishers = self._look()
+        self._best_effort = wants_best_effort(self._publishers, self.message_type)
+        self._current = self._subscribe()
+        self._timer = self._node.create_timer(WATCH_S, self._schedule_watch)
+
+    def _end(self) -> None:
+        if self._timer is not None:
+            self._node.destroy_timer(self._timer)
+        for subscription in (self._current, self._retiring):
+            if subscription is not None:
+                self._node.destroy_subscription(subscription)
+        self._timer = self._current = self._retiring = None
 
     @property
     def _reliability(self) -> str:
@@ -201,15 +205,19 @@ class TopicSubscription:
         self._ever.update((str(publisher), None) for publisher in found)
         return tuple(found)
 
+    def _schedule_watch(self) -> None:
+        """Between two waits of the executor, where a subscription may be destroyed."""
+        if self._runtime is not None:
+            self._runtime.defer(self._watch)
+
     def _watch(self) -> None:
-        """Answer what the graph shows now; runs in the executor's thread."""
-        with self._watching:
-            if self._current is None:
-                return
-            self._retire()
-            self._publishers = self._look()
-            self._adapt(best_effort=wants_best_effort(self._publishers, self.message_type))
-            self.problem = type_problem(self.topic, self.message_type, self._publishers) or self._mismatch_problem()
+        """Answer what the graph shows now."""
+        if self._current is None:
+            return
+        self._retire()
+        self._publishers = self._look()
+        self._adapt(best_effort=wants_best_effort(self._publishers, self.message_type))
+        self.problem = type_problem(self.topic, self.message_type, self._publishers) or self._mismatch_problem()
 
     def _retire(self) -> None:
         """End the subscription that was replaced one look ago, after taking what it still holds."""
