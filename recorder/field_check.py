@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from recorder.errors import StreamValueError
 from recorder.streams import FieldSpec
@@ -26,7 +26,7 @@ class FieldCheck:
         self._scalar = None if field.shape else _SCALARS.get(field.dtype)
         self._least, self._most = _limits(self._dtype) if not field.shape else _NONE
 
-    def __call__(self, value: ArrayLike) -> Any:
+    def __call__(self, value: Any) -> Any:
         """Give the value as something that can be stored as it is in a row of the field.
 
         Raises:

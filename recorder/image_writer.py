@@ -126,6 +126,7 @@ class ImageStreamWriter(FileStreamWriter):
         stop = row + len(done.stamps)
         for column, files in enumerate(self._stamps):
             rows = files.reach(number)
+            files.reserve(row, len(done.stamps))
             rows[row:stop] = [stamps[column] for stamps in done.stamps]
             files.sync(*files.unsynced())
         self._committed = done.first_row + len(done.stamps)
@@ -139,5 +140,5 @@ class ImageStreamWriter(FileStreamWriter):
                 os.close(left.descriptor)
         self._full, self._shard = [], None
         for files in self._stamps:
-            files.close(self._committed, whole=self._committed == self._counter.samples)
+            files.close(self._committed)
         self._checksums = {files.array.name: tuple(files.checksums) for files in self._stamps}

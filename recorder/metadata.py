@@ -24,6 +24,8 @@ FRAMES_PER_SHARD = 256
 CHUNK_SECONDS = 60
 """A chunk of numbers holds at least so many seconds at the expected rate, and less than twice that."""
 SMALLEST_CHUNK = 256
+RESERVED_PART = 8
+"""Blocks are reserved for one part in so many of a chunk at a time: about eight seconds."""
 _SPEC: TypeAdapter[NumericStreamSpec | ImageStreamSpec] = TypeAdapter(AnyStreamSpec)
 _STAMPS = {
     TIME: "When the sample was true, CLOCK_MONOTONIC of the host",

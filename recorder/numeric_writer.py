@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from recorder.errors import StreamValueError
 from recorder.field_check import FieldCheck, check_stamps
+from recorder.metadata import RESERVED_PART
 from recorder.row_files import RowFiles, row_bytes
 from recorder.stream_files import StreamFolder
 from recorder.stream_writer import FileStreamWriter, Values
@@ -26,6 +27,8 @@ class NumericStreamWriter(FileStreamWriter):
         self._checks = {field.name: FieldCheck(spec.name, field) for field in spec.fields}
         self._files = [RowFiles(folder.path / array.name, array) for array in folder.arrays]
         self._chunk_rows = folder.arrays[0].chunk_rows
+        self._step = max(1, self._chunk_rows // RESERVED_PART)
+        self._reserved = 0
         self._row_bytes = sum(row_bytes(array) for array in folder.arrays)
         self._rows: list[NDArray[Any]] = []
         self._committed = 0
@@ -47,9 +50,9 @@ class NumericStreamWriter(FileStreamWriter):
         checked = self._check(values)
         with self._append_lock:
             self._require_writable()
+            if self._counter.samples >= self._reserved:
+                self._extend()
             row = self._counter.samples % self._chunk_rows
-            if row == 0:
-                self._advance()
             time, received, *fields = self._rows
             for rows, value in zip(fields, checked, strict=True):
                 rows[row] = value
@@ -67,13 +70,34 @@ class NumericStreamWriter(FileStreamWriter):
             raise StreamValueError(f"stream {self._name}: missing fields {missing}, unknown fields {unknown}")
         return [check(values[name]) for name, check in checks.items()]
 
-    def _advance(self) -> None:
-        number = self._counter.samples // self._chunk_rows
+    def _extend(self) -> None:
+        """Make room for the next row, unless a commit has done so just now."""
+        rows = self._counter.samples
         with self._allocate_lock:
+            if rows < self._reserved:
+                return
             try:
-                self._rows = [files.advance(number) for files in self._files]
+                if rows % self._chunk_rows == 0:
+                    self._rows = [files.advance(rows // self._chunk_rows) for files in self._files]
+                self._reserve()
             except OSError as error:
                 raise self._fail(error) from error
+
+    def _reserve(self) -> None:
+        for files in self._files:
+            files.reserve(self._reserved % self._chunk_rows, self._step)
+        self._reserved += self._step
+
+    def _reserve_ahead(self, rows: int) -> None:
+        """Make room before it is needed, so that `append` does not wait for the file system."""
+        with self._allocate_lock:
+            if self._reserved - rows >= self._step:
+                return
+            if self._reserved % self._chunk_rows:
+                self._reserve()
+            else:
+                for files in self._files:
+                    files.prepare(self._reserved // self._chunk_rows)
 
     def _commit(self) -> None:
         with self._append_lock:
@@ -85,14 +109,12 @@ class NumericStreamWriter(FileStreamWriter):
             files.sync(full, current)
         self._folder.publish(rows)
         self._committed = rows
-        if not self._closed and rows % self._chunk_rows >= self._chunk_rows // 2:
-            with self._allocate_lock:
-                for files in self._files:
-                    files.prepare()
+        if not self._closed:
+            self._reserve_ahead(rows)
 
     def _release(self) -> None:
         self._rows = []
         rows = self._counter.samples
         for files in self._files:
-            files.close(rows, whole=rows == self._committed)
+            files.close(rows)
         self._checksums = {files.array.name: tuple(files.checksums) for files in self._files}

@@ -1,7 +1,8 @@
-"""The chunk files of one array of numbers: allocated in advance, memory-mapped, uncompressed.
+"""The chunk files of one array of numbers: of full size from the start, memory-mapped, uncompressed.
 
-A row is stored by copying it into mapped memory, which the kernel keeps whatever becomes of the process. Files are
-allocated (not just extended) before they are mapped, so that a full disk is an error here and not a signal later.
+A row is stored by copying it into mapped memory, which the kernel keeps whatever becomes of the process. Blocks of the
+disk are reserved some seconds ahead of the rows, so that a full disk is an error here and not a signal later, and a
+short episode does not take the space of a long one.
 """
 
 import mmap
@@ -46,14 +47,24 @@ class RowFiles:
         return self.array.chunk_rows * row_bytes(self.array)
 
     def advance(self, number: int) -> NDArray[Any]:
-        """Make chunk `number` the current one and give its rows, (chunk_rows, *row_shape)."""
+        """Make chunk `number` the current one and give its rows, (chunk_rows, *row_shape); reserve before writing."""
         prepared, self.prepared = self.prepared, None
         if prepared is None or prepared.number != number:
-            prepared = self.allocate(number)
+            prepared = self.create(number)
         if self.current is not None:
             self.retired.append(self.current)
         self.current = prepared
         return prepared.rows
+
+    def reserve(self, row: int, count: int) -> None:
+        """Have the disk set blocks aside for rows of the current chunk, counted within it.
+
+        Raises:
+            OSError: The disk is full.
+        """
+        if self.current is not None:
+            size = row_bytes(self.array)
+            os.posix_fallocate(self.current.descriptor, row * size, count * size)
 
     def reach(self, number: int) -> NDArray[Any]:
         """The rows of chunk `number`, which is the current one or the one after it."""
@@ -75,13 +86,13 @@ class RowFiles:
         if current is not None:
             os.fdatasync(current.descriptor)
 
-    def prepare(self) -> None:
-        """Allocate the chunk after the current one, so that reaching it costs nothing."""
-        if self.current is not None and self.prepared is None:
-            self.prepared = self.allocate(self.current.number + 1)
+    def prepare(self, number: int) -> None:
+        """Create chunk `number` before it is needed."""
+        if self.prepared is None:
+            self.prepared = self.create(number)
 
-    def allocate(self, number: int) -> Chunk:
-        """Create and map the file of chunk `number`, all zeros.
+    def create(self, number: int) -> Chunk:
+        """Create and map the file of chunk `number`, all zeros and without blocks.
 
         Raises:
             OSError: The disk is full, or the file exists.
@@ -90,7 +101,7 @@ class RowFiles:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
         try:
-            os.posix_fallocate(descriptor, 0, self.chunk_bytes)
+            os.ftruncate(descriptor, self.chunk_bytes)
             mapped = mmap.mmap(descriptor, self.chunk_bytes)
         except OSError:
             os.close(descriptor)
@@ -99,25 +110,17 @@ class RowFiles:
         rows = np.frombuffer(mapped, dtype=little_endian(self.array.dtype))
         return Chunk(number, path, descriptor, rows.reshape(self.array.chunk_rows, *self.array.row_shape))
 
-    def close(self, rows: int, *, whole: bool) -> None:
-        """Let go of all files.
-
-        Args:
-            rows: Length of the array.
-            whole: Whether all of it is on the disk. What was allocated beyond it is given back then; otherwise files
-                stay as they are for a recovery.
-        """
-        for chunk in (*self.retired, *([self.current] if self.current else [])):
+    def close(self, rows: int) -> None:
+        """Let go of all files of an array that came to `rows` rows; files without any go."""
+        opened = [*self.retired, *(chunk for chunk in (self.current, self.prepared) if chunk is not None)]
+        for chunk in opened:
             used = rows - chunk.number * self.array.chunk_rows
             if used > 0:
                 self.checksums.append(crc32c(chunk.rows[:used].tobytes()))
+            else:
+                chunk.path.unlink()
             os.close(chunk.descriptor)
-        if self.prepared is not None:
-            os.close(self.prepared.descriptor)
-            self.prepared.path.unlink()
         self.retired, self.current, self.prepared = [], None, None
-        if whole:
-            trim(self.folder, self.array, rows)
 
 
 def little_endian(dtype: str) -> np.dtype[Any]:
