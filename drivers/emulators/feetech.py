@@ -22,7 +22,7 @@ from drivers.emulators.feetech_servo import EmulatedServo
 from drivers.emulators.pty import PtyServer
 from drivers.errors import DriverError
 from drivers.servo import feetech
-from drivers.servo.feetech import BROADCAST_ID, Instruction, Packet
+from drivers.servo.feetech import BROADCAST_ID, MOST_PARAMETERS, Instruction, Packet
 
 COUNTS_PER_RAD = 4096 / (2 * math.pi)
 CENTRE = 2048
@@ -93,7 +93,7 @@ class FeetechEmulator:
         match packet.code:
             case Instruction.PING:
                 return [_status(servo, answer_id)]
-            case Instruction.READ if len(payload) == 1 and not broadcast:
+            case Instruction.READ if len(payload) == 1 and payload[0] <= MOST_PARAMETERS and not broadcast:
                 return [_status(servo, answer_id, servo.read(address[0], payload[0]))]
             case Instruction.WRITE if payload:
                 servo.write(address[0], payload)
@@ -107,6 +107,8 @@ class FeetechEmulator:
 
     def _sync_read(self, parameters: bytes) -> list[Reply]:
         address, size, *servo_ids = parameters
+        if size > MOST_PARAMETERS:
+            return []
         by_id = {servo.servo_id: servo for servo in self.servos}
         replies, silent_s = [], 0.0
         for servo_id in servo_ids:

@@ -14,6 +14,7 @@ HEADER = b"\xff\xff"
 BROADCAST_ID = 0xFE
 LONGEST_LENGTH = 250
 """Largest plausible value of the length byte."""
+MOST_PARAMETERS = LONGEST_LENGTH - 2
 OVERHEAD = 6
 """Bytes of a packet without parameters."""
 
@@ -77,8 +78,8 @@ def encode(servo_id: int, code: int, data: bytes = b"") -> bytes:
     Raises:
         ValueError: More parameters than one packet holds.
     """
-    if len(data) + 2 > LONGEST_LENGTH:
-        raise ValueError(f"a packet holds at most {LONGEST_LENGTH - 2} parameters, not {len(data)}")
+    if len(data) > MOST_PARAMETERS:
+        raise ValueError(f"a packet holds at most {MOST_PARAMETERS} parameters, not {len(data)}")
     body = bytes((servo_id, len(data) + 2, code)) + data
     return HEADER + body + bytes((checksum(body),))
 

@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from drivers.configs import ServoArmConfig
@@ -221,6 +221,8 @@ def test_arbitrary_bytes_never_crash_the_firmware(chunks):
         bench.wait(0.01)
 
 
+@example(1, feetech.Instruction.READ, b"\x00\xf9")
+@example(1, feetech.Instruction.SYNC_READ, b"\x00\xff\x01\x02")
 @given(st.integers(0, 253), st.sampled_from(list(feetech.Instruction)), st.binary(max_size=20))
 @settings(max_examples=300, deadline=None)
 def test_arbitrary_parameters_never_crash_the_firmware(servo_id, instruction, parameters):
