@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import av
 import numpy as np
 from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 from numpy.typing import NDArray
+from pydantic import Field
 
+from recorder.errors import ExportError
 from recorder.exporters.contract import Frozen
 
 _NO_LOOKAHEAD = "rc-lookahead=0:mbtree=0:scenecut=0"
@@ -19,10 +21,11 @@ _NO_LOOKAHEAD = "rc-lookahead=0:mbtree=0:scenecut=0"
 class VideoOptions(Frozen):
     """How frames are compressed."""
 
-    crf: int = 23
+    crf: Annotated[int, Field(ge=0, le=51)] = 23
     """Constant rate factor of x264; 0 is lossless, 23 its default."""
-    preset: str = "veryfast"
-    gop: int = 2
+    preset: Literal["ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow"] = "veryfast"
+    """Effort of x264; slower gives smaller files."""
+    gop: Annotated[int, Field(ge=1, le=300)] = 2
     """Frames from one key frame to the next; few, because training reads frames at random."""
 
 
@@ -42,7 +45,17 @@ def encode_video(path: Path, frames: Iterable[tuple[NDArray[np.uint8], bool]], f
 
     Returns:
         Number of frames.
+
+    Raises:
+        ExportError: The encoder or the container refuses.
     """
+    try:
+        return _encode(path, frames, fps, options)
+    except av.error.FFmpegError as error:  # it does not survive the way back from a worker process
+        raise ExportError(f"{path.name} cannot be encoded as {options.preset} H.264: {error}") from error
+
+
+def _encode(path: Path, frames: Iterable[tuple[NDArray[np.uint8], bool]], fps: int, options: VideoOptions) -> int:
     count = 0
     with av.open(str(path), "w", format="mp4", options={"movflags": "+faststart"}) as container:
         stream: Any = None

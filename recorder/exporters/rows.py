@@ -53,7 +53,7 @@ class RowOptions(Frozen):
     max_trim_s: Annotated[float, Field(ge=0)] = 1.0
     """Time at either end that may be cut off because a stream has no sample there; more counts as a gap [s]."""
     min_piece_s: Annotated[float, Field(ge=0)] = 0.5
-    """Pieces shorter than this are not used [s]."""
+    """Pieces between gaps that are shorter than this are not used [s]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def episode_rows(inputs: Inputs, options: RowOptions, tactile: Sequence[str] | N
     trimmed = _trimmed(inputs, times)
     if options.gaps == "refuse":
         _refuse(gaps, trimmed, options, plans)
-    least = max(1, round(options.min_piece_s * options.fps))
+    least = max(1, round(options.min_piece_s * options.fps)) if gaps else 1
     ranges = tuple(piece for piece in whole_ranges(len(times), gaps) if piece[1] - piece[0] >= least)
     if not ranges:
         raise ExportError(f"no piece of it is whole for {options.min_piece_s} s")

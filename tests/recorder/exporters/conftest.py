@@ -36,6 +36,7 @@ class Recipe:
     state_offset: float = 0.0
     roles_left_out: frozenset[StreamRole] = field(default_factory=frozenset)
     finish: bool = True
+    silent_s: float = 0.0
     station: str = "bench"
 
 
@@ -94,7 +95,8 @@ def _values(spec: NumericStreamSpec, time_ns: int, recipe: Recipe) -> dict[str, 
     if spec.role is StreamRole.CONTROL:
         source = _source_at(time_ns, recipe)
         sent = state + (1000.0 if source is ControlSource.OPERATOR else 0.5)
-        return {"source": source, "sent": state * np.nan if recipe.mode is CollectionMode.PASSIVE else sent}
+        silent = recipe.mode is CollectionMode.PASSIVE or time_ns < START_NS + recipe.silent_s * 1e9
+        return {"source": source, "sent": state * np.nan if silent else sent}
     if spec.role is StreamRole.TACTILE:
         return {"force": np.full((2, 3, 1), (time_ns - START_NS) / 1e9, np.float32)}
     return {"position": state + (0.25 if spec.role is StreamRole.ACTION else 0.0)}
