@@ -52,6 +52,8 @@ class Edge(StrEnum):
 
 P, E = Phase, Edge
 HANDOVERS = (P.FREEZE, P.ALIGN, P.READY, P.ENGAGE)
+MOVING = (P.POLICY, P.OPERATOR)
+"""Phases in which somebody's command is due at every tick."""
 
 ACTIVE_TABLE: dict[tuple[Phase, Edge], Phase] = {
     (P.HOLD, E.TAKEOVER): P.FREEZE,

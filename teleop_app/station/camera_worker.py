@@ -6,6 +6,7 @@ standard input ends, because the station closed it or died, the worker closes it
 
 import json
 import logging
+import os
 import signal
 import sys
 import threading
@@ -32,6 +33,8 @@ from teleop_app.station.stream_recorder import StreamRecorder
 log = logging.getLogger(__name__)
 
 HEALTH_PERIOD_S = 0.25
+NICENESS = 5
+"""Frames give way to the control loop and the arms."""
 
 
 class CameraWorker:
@@ -160,6 +163,7 @@ def serve(worker: CameraWorker, lines: TextIO, out: TextIO) -> None:
 def main() -> None:
     """Run with the worker's description as the only argument, in JSON."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.nice(NICENESS)
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
     described = json.loads(sys.argv[1])
     config = TypeAdapter(CameraConfig).validate_python(described["config"])

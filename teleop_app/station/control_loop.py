@@ -9,14 +9,14 @@ from drivers import clock
 from drivers.errors import DriverError
 from drivers.samples import FloatArray
 from recorder.derivation import RELEASE_REQUEST, TAKEOVER_REQUEST
-from teleop_app.station.arbiter import Arbiter, Edge, Phase
+from teleop_app.station.arbiter import MOVING, Arbiter, Edge, Phase
 from teleop_app.station.config import ControlConfig
 from teleop_app.station.follower import Follower
 from teleop_app.station.handover import blend, largest_error
 from teleop_app.station.limits import Clamp
 from teleop_app.station.operator_source import OperatorSource
 from teleop_app.station.proposals import Proposal, ProposalSource
-from teleop_app.station.rate import Ticker
+from teleop_app.station.rate import Ticker, take_realtime_priority
 from teleop_app.station.requests import ControlRequest, RequestQueue
 from teleop_app.station.tick import Inputs, TickRecord
 
@@ -49,6 +49,8 @@ class ControlLoop:
         """Ticks whose command was altered by limits."""
         self.faults: list[str] = []
         """Latched; cleared by a re-arm."""
+        self.realtime = False
+        """Whether the operating system lets the loop run before everything else."""
         self._record = record
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -82,6 +84,7 @@ class ControlLoop:
         return tick.blend, tick.inputs.operator.position - tick.sent
 
     def _run(self) -> None:
+        self.realtime = take_realtime_priority()
         while not self._stop.is_set():
             deadline_ns, now_ns = self.ticker.wait()
             try:
@@ -283,6 +286,7 @@ class ControlLoop:
     def _send(self, target: FloatArray | None, inputs: Inputs) -> tuple[FloatArray | None, Clamp]:
         if self.follower is None or inputs.state is None:
             return None, Clamp.NONE
-        sent = self.follower.command(target, inputs.state, self._period_s, clock.now_ns())
+        held = Clamp.STALE if self.arbiter.phase in MOVING else Clamp.NONE
+        sent = self.follower.command(held if target is None else target, inputs.state, self._period_s, clock.now_ns())
         self.clamps += bool(sent.clamps)
         return sent.position, sent.clamps

@@ -25,12 +25,12 @@ class Follower:
         self.port, self.reader, self.limits = port, reader, limits
         self.last: LimitedCommand | None = None
 
-    def command(self, target: FloatArray | None, measured: FloatArray, period_s: float, now_ns: int) -> LimitedCommand:
-        """Send `target` within limits, or repeat the last command for None."""
-        if self.last is None:
-            self.last = LimitedCommand(frozen_array(measured), frozen_array(np.zeros_like(measured)), Clamp.NONE)
-        last = self.last
-        allowed = hold(last) if target is None else limit(target, last, measured, self.limits, period_s)
+    def command(self, target: FloatArray | Clamp, measured: FloatArray, period_s: float, now_ns: int) -> LimitedCommand:
+        """Send `target` within limits [rad], shape (n_joints,), or repeat the last command and say why."""
+        last = self.last or LimitedCommand(frozen_array(measured), frozen_array(np.zeros_like(measured)), Clamp.NONE)
+        allowed = (
+            hold(last, target) if isinstance(target, Clamp) else limit(target, last, measured, self.limits, period_s)
+        )
         sent = self.port.command(JointCommand(now_ns, allowed.position))
         self.last = LimitedCommand(sent.position, allowed.velocity, allowed.clamps)
         return self.last

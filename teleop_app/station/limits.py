@@ -21,6 +21,8 @@ class Clamp(IntFlag):
     VELOCITY = 4
     ACCELERATION = 8
     LAG = 16
+    STALE = 32
+    """Whoever commands, or the arm's state, was too old; the last command was repeated."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,6 +121,8 @@ class LoopStatus(_Message):
     """Ticks missed since start."""
     clamps: int
     """Commands altered by limits since start."""
+    realtime: bool = False
+    """Whether the operating system lets the loop run before everything else."""
 
 
 class StationStatus(_Message):

@@ -1,10 +1,26 @@
 """Absolute deadlines at a fixed rate, with the lateness of every tick."""
 
+import logging
+import os
 from collections import deque
 
 import numpy as np
 
 from drivers import clock
+
+log = logging.getLogger(__name__)
+
+REALTIME_PRIORITY = 20
+
+
+def take_realtime_priority() -> bool:
+    """Ask for SCHED_FIFO for the calling thread; return whether it was granted (root, or an rtprio limit)."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
+    except (OSError, AttributeError) as error:
+        log.info("the control loop runs at normal priority: %s", error)
+        return False
+    return True
 
 
 class Ticker:

@@ -52,6 +52,7 @@ def station_status(station: Station, denied: dict[Verb, str], wanted: int) -> St
             lateness_p99_ms=loop.ticker.lateness_ms(),
             missed=loop.ticker.missed,
             clamps=loop.clamps,
+            realtime=loop.realtime,
         ),
         faults=tuple(loop.faults),
         operator=station.config.operator_id,

@@ -1,0 +1,164 @@
+"""Joints over the last ten seconds: measured state, command sent, and what policy and operator propose."""
+
+import math
+from collections import deque
+from collections.abc import Sequence
+
+import numpy as np
+import pyqtgraph as pg
+from PyQt6.QtCore import Qt
+from PyQt6.QtWidgets import QLabel, QPushButton
+
+from teleop_app.console.inbox import Reading
+from teleop_app.console.panels.labels import Panel, small
+from teleop_app.console.theme import GRID, SMALL, Palette, typeface
+from teleop_app.station.messages import JointStatus
+
+WINDOW_S = 10.0
+_KEEP = 400
+"""Statuses remembered; more than ten seconds at twenty a second."""
+_STEP_RAD = 0.25
+"""The vertical range is a multiple of this [rad]."""
+ALL = "all joints"
+
+Series = np.ndarray[tuple[int], np.dtype[np.float64]]
+"""One joint over time, shape (n_statuses,) [rad]."""
+
+
+class JointPlot(Panel):
+    """One joint with everything known of it, or the state of all."""
+
+    def __init__(self, palette: Palette) -> None:
+        """Begin empty, showing all joints."""
+        super().__init__("Joints [rad]")
+        self._palette = palette
+        self.names: tuple[str, ...] = ()
+        self.selected = ALL
+        self._history: deque[tuple[float, JointStatus]] = deque(maxlen=_KEEP)
+        self._curves: list[pg.PlotDataItem] = []
+        self._span = (0.0, 0.0)
+        self.legend: QLabel = small()
+        self.legend.setTextFormat(Qt.TextFormat.RichText)
+        self.choice = QPushButton()
+        self.choice.setObjectName("flat")
+        self.choice.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.choice.setToolTip("Click for the next joint.")
+        self.choice.clicked.connect(self.select_next)
+        self.head.addWidget(self.choice)
+        self.rows.addWidget(self.legend)
+        self.plot = self._new_plot()
+        self.rows.addWidget(self.plot, 1)
+        self._show_choice()
+
+    def _new_plot(self) -> pg.PlotWidget:
+        plot = pg.PlotWidget(background=self._palette.panel)
+        plot.setMinimumHeight(11 * GRID)
+        plot.setMenuEnabled(False)
+        plot.setMouseEnabled(x=False, y=False)
+        plot.hideButtons()
+        plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        plot.setXRange(-WINDOW_S, 0, padding=0)
+        for side in ("left", "bottom"):
+            axis = plot.getAxis(side)
+            axis.setPen(self._palette.line)
+            axis.setTextPen(self._palette.quiet)
+            axis.setStyle(tickFont=typeface(SMALL), tickLength=0)
+            axis.setCacheMode(axis.CacheMode.DeviceCoordinateCache)
+        plot.getAxis("left").setWidth(5 * GRID)
+        plot.getAxis("bottom").setTicks([[(-8, "-8 s"), (-6, "-6 s"), (-4, "-4 s"), (-2, "-2 s")]])
+        plot.getAxis("bottom").setHeight(2 * GRID)
+        return plot
+
+    def select_next(self) -> None:
+        """Show the next joint; after the last one, all."""
+        choices = (ALL, *self.names)
+        here = choices.index(self.selected) if self.selected in choices else 0
+        self.selected = choices[(here + 1) % len(choices)]
+        self._show_choice()
+        self.redraw()
+
+    def add(self, reading: Reading) -> None:
+        """Remember one status."""
+        joints = reading.status.joints
+        if joints.names != self.names:
+            self.names, self.selected = joints.names, ALL
+            self._history.clear()
+            self._show_choice()
+        self._history.append((reading.status.time_ns / 1e9, joints))
+
+    def redraw(self) -> None:
+        """Draw what is remembered; ten times a second is enough."""
+        if not self._history:
+            return
+        newest = self._history[-1][0]
+        kept = [(time, joints) for time, joints in self._history if newest - time <= WINDOW_S]
+        times = np.array([time - newest for time, _ in kept])
+        series = [_series([getattr(j, attribute) for _, j in kept], joint) for attribute, joint in self._drawn()]
+        self._fit_height(series)
+        for curve, values in zip(self._curves, series, strict=True):
+            curve.setData(times, values, connect="finite")
+
+    def _fit_height(self, series: list[Series]) -> None:
+        """Keep all values in sight, in steps, so that the scale stands still while the arm moves."""
+        values = np.concatenate(series) if series else np.empty(0)
+        values = values[np.isfinite(values)]
+        if not values.size:
+            return
+        low = _STEP_RAD * math.floor(values.min() / _STEP_RAD)
+        high = _STEP_RAD * math.ceil(values.max() / _STEP_RAD)
+        span = (low, max(high, low + _STEP_RAD))
+        if span != self._span:
+            self._span = span
+            self.plot.setYRange(*span, padding=0.04)
+
+    def _drawn(self) -> list[tuple[str, int]]:
+        if self.selected == ALL:
+            return [("state", i) for i in range(len(self.names))]
+        joint = self.names.index(self.selected)
+        return [(attribute, joint) for attribute in ("state", "sent", "policy", "operator")]
+
+    def _show_choice(self) -> None:
+        self.choice.setText(f"{self.selected}  ▸")
+        for curve in self._curves:
+            self.plot.removeItem(curve)
+        self._curves = [self.plot.plot(pen=pen) for pen in self._pens()]
+        c, sep = self._palette, "&nbsp;&nbsp; "
+        self.legend.setText(
+            _ink(c.quiet, "measured state of each joint")
+            if self.selected == ALL
+            else f"━ state{sep}{_ink(c.quiet, '╍ sent')}{sep}{_ink(_policy_ink(c), '╍ policy')}{sep}"
+            f"{_ink(c.operator, '┅ operator')}"
+        )
+
+    def _pens(self) -> Sequence[pg.mkPen]:
+        c, dash, dots = self._palette, Qt.PenStyle.DashLine, Qt.PenStyle.DotLine
+        if self.selected == ALL:
+            shades = np.linspace(0.35, 1.0, max(len(self.names), 1))
+            return [pg.mkPen(_mix(c.panel, c.text, share), width=1) for share in shades]
+        return [
+            pg.mkPen(c.text, width=2),
+            pg.mkPen(c.quiet, width=1, style=dash),
+            pg.mkPen(_policy_ink(c), width=1, style=dash),
+            pg.mkPen(c.operator, width=1, style=dots),
+        ]
+
+
+def _ink(colour: str, text: str) -> str:
+    return f"<span style='color:{colour}'>{text}</span>"
+
+
+def _policy_ink(colours: Palette) -> str:
+    """Policy blue, lighter than the banner's where it is a thin line on a dark ground."""
+    return pg.mkColor(colours.policy).lighter(140).name() if colours.window < "#8" else colours.policy
+
+
+def _mix(ground: str, ink: str, share: float) -> tuple[int, int, int]:
+    """A shade between two colours."""
+    a, b = pg.mkColor(ground).getRgb()[:3], pg.mkColor(ink).getRgb()[:3]
+    red, green, blue = (round(x + (y - x) * share) for x, y in zip(a, b, strict=True))
+    return red, green, blue
+
+
+def _series(rows: list[tuple[float, ...] | None], joint: int) -> Series:
+    """One joint over time, NaN where there is no value."""
+    return np.array([row[joint] if row is not None and joint < len(row) else np.nan for row in rows])
