@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from recorder.exporters.lerobot_video import VideoOptions
-from recorder.exporters.rows import RowOptions
+from recorder.exporters.row_options import RowOptions
 from recorder.segments import Outcome
 
 

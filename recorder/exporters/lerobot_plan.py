@@ -11,26 +11,14 @@ from recorder.episode import EpisodeInfo
 from recorder.errors import ExportError, RecorderError
 from recorder.exporters.contract import Frozen, LeftOut, Plan, Shard, Workers
 from recorder.exporters.inputs import Inputs, inputs_of, joined_names
+from recorder.exporters.lerobot_features import Columns, features_of
 from recorder.exporters.lerobot_options import LerobotOptions
-from recorder.exporters.lerobot_tables import DEFAULT_FEATURES
-from recorder.exporters.lerobot_video import pixel_format
 from recorder.exporters.rows import episode_rows
 from recorder.reader import open_episode
-from recorder.segments import ControlSource, EpisodeState
+from recorder.segments import EpisodeState
 from recorder.validate import Severity, verify
 
 FORMAT = "LeRobot v3.0"
-IMAGES = "observation.images."
-TACTILE = "observation.tactile."
-
-
-class Columns(Frozen):
-    """What must be the same in every episode of a data set."""
-
-    state: tuple[str, ...]
-    action: tuple[str, ...]
-    cameras: tuple[tuple[str, int, int], ...]
-    """Name, height, width."""
 
 
 class Candidate(Frozen):
@@ -101,7 +89,7 @@ def make_plan(paths: Sequence[Path], options: LerobotOptions, workers: Workers) 
     return Plan(
         format=FORMAT,
         options=options.model_dump(mode="json") | {"robot_type": robot_type},
-        features=_features(chosen[0].columns, tactile, options),
+        features=features_of(chosen[0].columns, tactile, options),
         tasks=tasks,
         shards=_shards(chosen, sources, tasks),
         sources=sources,
@@ -197,49 +185,6 @@ def _shared_tactile(candidates: Sequence[Candidate]) -> tuple[dict[str, tuple[in
     partial = sorted({name for name, _ in counts} - set(shared))
     notes = tuple(f"tactile stream {name} is not in every episode with one shape and was left out" for name in partial)
     return shared, notes
-
-
-def _features(
-    columns: Columns, tactile: Mapping[str, tuple[int, ...]], options: LerobotOptions
-) -> dict[str, dict[str, Any]]:
-    def vector(names: Sequence[str]) -> dict[str, Any]:
-        return {"dtype": "float32", "shape": [len(names)], "names": list(names)}
-
-    codes = {source.name.lower(): source.value for source in ControlSource}
-    features = {"observation.state": vector(columns.state), "action": vector(columns.action)}
-    for name, shape in tactile.items():
-        size = 1
-        for side in shape:
-            size *= side
-        features[TACTILE + name] = vector([f"{name}_{index}" for index in range(size)]) | {
-            "info": {"shape": list(shape), "order": "C"}
-        }
-    features |= {IMAGES + name: _video(height, width, options) for name, height, width in columns.cameras}
-    features["intervention"] = {"dtype": "bool", "shape": [1], "names": None}
-    features["control_source"] = {"dtype": "int64", "shape": [1], "names": None, "info": {"codes": codes}}
-    return features | {key: dict(feature) for key, feature in DEFAULT_FEATURES.items()}
-
-
-def _video(height: int, width: int, options: LerobotOptions) -> dict[str, Any]:
-    return {
-        "dtype": "video",
-        "shape": [height, width, 3],
-        "names": ["height", "width", "channels"],
-        "info": {
-            "video.height": height,
-            "video.width": width,
-            "video.codec": "h264",
-            "video.pix_fmt": pixel_format(height, width),
-            "video.is_depth_map": False,
-            "video.fps": options.fps,
-            "video.channels": 3,
-            "has_audio": False,
-            "is_depth_map": False,
-            "video.g": options.video.gop,
-            "video.crf": options.video.crf,
-            "video.preset": options.video.preset,
-        },
-    }
 
 
 def _shards(

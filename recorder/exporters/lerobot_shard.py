@@ -12,8 +12,8 @@ from recorder.align import Alignment
 from recorder.errors import ExportError
 from recorder.exporters.contract import Plan, Shard, ShardResult
 from recorder.exporters.inputs import inputs_of
+from recorder.exporters.lerobot_features import IMAGES, TACTILE
 from recorder.exporters.lerobot_options import LerobotOptions
-from recorder.exporters.lerobot_plan import IMAGES, TACTILE
 from recorder.exporters.lerobot_stats import Histogram, frame_histogram
 from recorder.exporters.lerobot_tables import data_path, video_path, write_rows
 from recorder.exporters.lerobot_video import encode_video

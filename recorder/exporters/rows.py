@@ -7,11 +7,10 @@ the same tick that gives the row its control source: label and action can never 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from recorder.align import (
     Alignment,
@@ -19,7 +18,6 @@ from recorder.align import (
     FloatArray,
     Gap,
     Int64Array,
-    Method,
     align,
     camera_clock,
     find_gaps,
@@ -29,31 +27,9 @@ from recorder.align import (
     window,
 )
 from recorder.errors import ExportError
-from recorder.exporters.contract import Frozen
 from recorder.exporters.inputs import Inputs, Vector
+from recorder.exporters.row_options import RowOptions, StreamPlan, stream_plans
 from recorder.segments import CollectionMode, ControlSource
-
-
-class RowOptions(Frozen):
-    """How streams of different rates are brought to one clock."""
-
-    fps: Annotated[int, Field(ge=1, le=1000)] = 30
-    """Rows a second [Hz]."""
-    clock: str = "fixed"
-    """`fixed`: rows at exactly fps from the first moment at which every stream has a sample; else the name of the
-    camera whose stamps are the rows."""
-    state: Method = "nearest"
-    passive_action: Method = "nearest"
-    camera: Literal["nearest", "previous"] = "nearest"
-    tactile: Method = "nearest"
-    max_age_s: Annotated[float, Field(gt=0)] | None = None
-    """Oldest sample that a row may take [s]; None: two periods of the stream or of the rows, whichever is longer."""
-    gaps: Literal["refuse", "split"] = "refuse"
-    """Where a sample is older: leave the episode out, or cut it into the whole pieces."""
-    max_trim_s: Annotated[float, Field(ge=0)] = 1.0
-    """Time at either end that may be cut off because a stream has no sample there; more counts as a gap [s]."""
-    min_piece_s: Annotated[float, Field(ge=0)] = 0.5
-    """Pieces between gaps that are shorter than this are not used [s]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +97,7 @@ def episode_rows(inputs: Inputs, options: RowOptions, tactile: Sequence[str] | N
     Raises:
         ExportError: No row is possible, or there is a gap and gaps are refused.
     """
-    plans = _stream_plans(inputs, options, tactile)
+    plans = stream_plans(inputs, options, tactile)
     begin, end = window({name: plan.times for name, plan in plans.items()})
     times = _clock(inputs, options, begin, end)
     edges = _source_edges(inputs)
@@ -139,59 +115,6 @@ def episode_rows(inputs: Inputs, options: RowOptions, tactile: Sequence[str] | N
         "streams": {name: plan.facts(picks[name]) for name, plan in plans.items()}
     }
     return EpisodeRows(inputs, times, picks, source, operator, gaps, ranges, facts)
-
-
-@dataclass(frozen=True, slots=True)
-class _StreamPlan:
-    """How one stream is aligned."""
-
-    usable: Int64Array | None
-    """Indices of the samples that may be used; None for all."""
-    times: Int64Array
-    method: Method
-    max_age_s: float
-    avoid_edges: bool
-
-    def pick(self, rows: Int64Array, edges: Int64Array) -> Alignment:
-        found = align(self.times, rows, self.method, edges if self.avoid_edges else None)
-        if self.usable is None:
-            return found
-        return Alignment(self.usable[found.lower], self.usable[found.upper], found.weight, found.age_s, found.held)
-
-    def facts(self, pick: Alignment) -> dict[str, Any]:
-        middle, high = np.quantile(pick.age_s, [0.5, 0.95])
-        return {
-            "method": self.method,
-            "max_age_s": self.max_age_s,
-            "age_s": {"p50": float(middle), "p95": float(high), "max": float(pick.age_s.max())},
-            "held_rows": int(pick.held.sum()),
-        }
-
-
-def _stream_plans(inputs: Inputs, options: RowOptions, tactile: Sequence[str] | None) -> dict[str, _StreamPlan]:
-    chosen: list[tuple[Vector, Method]] = [(vector, options.state) for vector in inputs.state]
-    chosen += [(vector, options.passive_action if inputs.passive else "previous") for vector in inputs.action]
-    chosen += [
-        (vector, options.tactile) for vector in inputs.tactile if tactile is None or vector.stream.spec.name in tactile
-    ]
-    plans = {
-        vector.stream.spec.name: _vector_plan(vector, method, options, avoid_edges=vector not in inputs.tactile)
-        for vector, method in chosen
-    }
-    for camera in inputs.cameras:
-        limit = _max_age(camera.spec.rate_hz, options)
-        plans[camera.spec.name] = _StreamPlan(None, camera.time, options.camera, limit, avoid_edges=False)
-    return plans
-
-
-def _vector_plan(vector: Vector, method: Method, options: RowOptions, *, avoid_edges: bool) -> _StreamPlan:
-    usable = vector.usable()
-    limit = _max_age(vector.stream.spec.rate_hz, options)
-    return _StreamPlan(usable, vector.stream.time[usable], method, limit, avoid_edges)
-
-
-def _max_age(rate_hz: float, options: RowOptions) -> float:
-    return options.max_age_s if options.max_age_s is not None else 2.0 / min(rate_hz, options.fps)
 
 
 def _clock(inputs: Inputs, options: RowOptions, begin: int, end: int) -> Int64Array:
@@ -237,7 +160,7 @@ def _trimmed(inputs: Inputs, times: Int64Array) -> tuple[float, float]:
 
 
 def _refuse(
-    gaps: tuple[Gap, ...], trimmed: tuple[float, float], options: RowOptions, plans: dict[str, _StreamPlan]
+    gaps: tuple[Gap, ...], trimmed: tuple[float, float], options: RowOptions, plans: dict[str, StreamPlan]
 ) -> None:
     if gaps:
         worst = max(gaps, key=lambda gap: gap.age_s)

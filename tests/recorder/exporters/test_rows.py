@@ -6,7 +6,8 @@ import pytest
 
 from recorder.errors import ExportError
 from recorder.exporters.inputs import inputs_of
-from recorder.exporters.rows import EpisodeRows, RowOptions, episode_rows
+from recorder.exporters.row_options import RowOptions
+from recorder.exporters.rows import EpisodeRows, episode_rows
 from recorder.reader import open_episode
 from recorder.segments import ControlSource
 from recorder.streams import StreamRole
