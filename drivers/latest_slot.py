@@ -13,6 +13,7 @@ import fcntl
 import mmap
 import os
 import re
+import struct
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -101,14 +102,13 @@ class LatestSlot:
             raise DriverError(
                 f"slot {name}: {path} cannot be opened ({error.strerror}); is its writer running?"
             ) from error
-        if os.fstat(descriptor).st_size < _HEADER_BYTES:
+        try:
+            memory = _map_for_reading(descriptor)
+        except ValueError as error:
             os.close(descriptor)
-            raise DriverError(f"slot {name}: {path} is shorter than {_HEADER_BYTES} bytes and so not a slot")
-        memory = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
-        if int.from_bytes(memory[:_WORD], "little") != _MAGIC:
-            memory.close()
-            os.close(descriptor)
-            raise DriverError(f"slot {name}: {path} was not written by this version of the application")
+            raise DriverError(
+                f"slot {name}: {path} is not a slot of this version of the application: {error}"
+            ) from None
         return cls(path, descriptor, memory)
 
     @property
@@ -228,6 +228,19 @@ def _path(name: str) -> Path:
 
 def _entry_bytes(capacity_bytes: int) -> int:
     return _ENTRY_WORDS * _WORD + (capacity_bytes + 63) // 64 * 64
+
+
+def _map_for_reading(descriptor: int) -> mmap.mmap:
+    """Map a slot's file; raises ValueError if it does not have the layout that its header promises."""
+    size = os.fstat(descriptor).st_size
+    if size < _HEADER_BYTES:
+        raise ValueError(f"it has only {size} bytes")
+    memory = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
+    magic, capacity_bytes, depth = struct.unpack_from("=3q", memory)
+    if magic != _MAGIC or size != _HEADER_BYTES + depth * _entry_bytes(capacity_bytes):
+        memory.close()
+        raise ValueError("its header is different")
+    return memory
 
 
 def _has_writer(path: Path) -> bool:

@@ -21,6 +21,8 @@ _PITCHES = (w.POINTING_DOWN, 1.40, 1.20, 1.00, 0.80, 0.50)
 """Tried in this order: straight down where possible, leaning out for what is far."""
 _LIFTED_Z = w.BLOCK_SIZE / 2 + 0.020
 _IN_HAND = 0.030
+_GRIP_WINDOW = 0.18
+"""A gripper this near to parallel is stopped by something of the block's size, flat or by its edges [rad]."""
 _GAP_S = 0.25
 """After this long without a call the plan is made anew [s]."""
 _LAG, _DISPLACED = 0.12, 0.30
@@ -199,7 +201,7 @@ def _in_hand(joint_position: FloatArray, objects: Mapping[str, FloatArray]) -> b
     """Whether the block is between the pads and the gripper is as far closed as the block allows."""
     tool = forward(joint_position)
     near = math.dist((tool.x, tool.y, tool.z), objects["block"]) < _IN_HAND
-    return near and abs(float(joint_position[5]) - w.GRIPPER_PARALLEL) < 0.15
+    return near and abs(float(joint_position[5]) - w.GRIPPER_PARALLEL) < _GRIP_WINDOW
 
 
 def _reach(tool: ToolPose, gripper: float) -> FloatArray:

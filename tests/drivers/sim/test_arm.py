@@ -61,6 +61,7 @@ def test_states_come_at_the_configured_rate_each_once_with_their_own_stamps(arm)
     assert arm.dropped() == dropped
 
 
+@pytest.mark.slow
 def test_another_rate_is_kept_too(run_id):
     arm = SimArm(SimArmConfig(name="slow", rate_hz=50), run_id)
     arm.connect()
@@ -125,6 +126,7 @@ def test_reset_depends_on_the_seed_and_works_while_the_arm_moves(arm):
         arm.reset_scene(-1)
 
 
+@pytest.mark.slow
 def test_states_that_nobody_fetched_in_time_are_counted(run_id):
     arm = SimArm(SimArmConfig(name="fast", rate_hz=500), run_id)
     arm.connect()
@@ -153,6 +155,7 @@ def test_time_that_the_world_could_not_simulate_is_counted_and_not_made_up(arm):
     assert arm._states.newest - before < 60, "200 Hz for 0.2 s, and no burst for what was missed"
 
 
+@pytest.mark.slow
 def test_disconnect_leaves_nothing_and_the_arm_can_connect_again(own_arm, run_id):
     arm = own_arm
     first = arm.world_pid()

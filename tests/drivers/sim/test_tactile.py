@@ -68,6 +68,7 @@ def test_the_pad_feels_the_block_while_it_is_carried(arm, pad):
     assert np.median(forces) == pytest.approx(6.5, rel=0.4)
 
 
+@pytest.mark.slow
 def test_a_pad_that_nobody_reads_counts_what_it_lost(run_id):
     arm = SimArm(SimArmConfig(name="follower", rate_hz=500), run_id)
     pad = SimTactile(SimTactileConfig(name="pad"), run_id)

@@ -42,17 +42,22 @@ def files(run_id):
     return [path.name for path in SHARED_MEMORY.iterdir() if run_id in path.name]
 
 
+@pytest.mark.slow
 def test_the_world_ends_and_cleans_up_when_its_parent_is_killed(run_id):
     parent = subprocess.Popen(
         [sys.executable, "-c", PARENT, run_id], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     world = int(parent.stdout.readline())
-    assert not ended(world)
-    assert files(run_id)
-    os.kill(parent.pid, signal.SIGKILL)
-    parent.communicate()
-    assert until(lambda: ended(world))
-    assert until(lambda: not files(run_id))
+    try:
+        assert not ended(world)
+        assert files(run_id)
+        os.kill(parent.pid, signal.SIGKILL)
+        parent.communicate()
+        assert until(lambda: ended(world))
+        assert until(lambda: not files(run_id))
+    finally:
+        if not ended(world):
+            os.kill(world, signal.SIGTERM)
 
 
 def test_a_world_that_cannot_start_says_why(run_id, monkeypatch, tmp_path):
