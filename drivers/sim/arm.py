@@ -89,11 +89,12 @@ class SimArm:
             self._world = self._commands = self._resets = self._states = None
 
     def facts(self) -> Mapping[str, object]:
-        """Return model and versions for the episode's provenance."""
+        """Return model, versions and the time that was not simulated, for the episode's provenance."""
         return {
             "model": "simulated workcell, arm with SO-101 proportions",
             "mujoco": importlib.metadata.version("mujoco"),
             "rate_hz": self._config.rate_hz,
+            "missed_time_s": 0.0 if self._states is None else self.missed_time_s(),
         }
 
     def dropped(self) -> int:

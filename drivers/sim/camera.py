@@ -62,7 +62,8 @@ class SimCamera:
 
     def facts(self) -> Mapping[str, object]:
         """Return what is drawn and how, for the episode's provenance."""
-        return {"model": "simulated camera", "camera": self._config.camera, "gl": self._backend}
+        facts = {"model": "simulated camera", "camera": self._config.camera, "gl": self._backend}
+        return {**facts, "skipped_slots": self._skipped}
 
     def dropped(self) -> int:
         """Return 0: a frame that is drawn is returned. A slow renderer lowers the rate; see `skipped_slots`."""

@@ -26,6 +26,10 @@ def choose_gl_backend() -> str:
     os.environ.setdefault("LP_NUM_THREADS", "1")
     chosen = os.environ.get("MUJOCO_GL", "").strip().lower()
     if chosen and chosen not in {"disable", "disabled", "off", "false", "0"}:
+        if chosen in _BACKENDS and not _BACKENDS[chosen]():
+            raise DriverError(
+                f"cannot render the simulation: MUJOCO_GL={chosen} does not work here; install {PACKAGES}"
+            )
         return chosen
     if "mujoco" in sys.modules:
         raise DriverError("cannot render the simulation: MuJoCo was imported without MUJOCO_GL=egl in this process")

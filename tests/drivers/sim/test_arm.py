@@ -1,3 +1,4 @@
+import json
 import os
 import signal
 import time
@@ -196,3 +197,9 @@ def test_two_worlds_run_side_by_side(arm, run_id):
         assert abs(read_for(arm, 0.1)[-1].position[0]) < 0.02
     finally:
         other.disconnect()
+
+
+def test_facts_are_json_ready_also_without_a_connection(arm):
+    connected, apart = arm.facts(), SimArm(SimArmConfig(name="apart"), "nowhere").facts()
+    assert json.loads(json.dumps(dict(connected))).keys() == apart.keys()
+    assert connected["mujoco"]

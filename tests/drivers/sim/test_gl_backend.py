@@ -56,6 +56,13 @@ def test_the_users_choice_is_kept(fresh, monkeypatch):
     assert gl_backend.choose_gl_backend() == "glfw"
 
 
+def test_the_users_choice_is_checked(fresh, monkeypatch):
+    monkeypatch.setenv("MUJOCO_GL", "osmesa")
+    monkeypatch.setitem(gl_backend._BACKENDS, "osmesa", lambda: False)
+    with pytest.raises(DriverError, match=r"MUJOCO_GL=osmesa does not work here; install .* libosmesa6"):
+        gl_backend.choose_gl_backend()
+
+
 def test_too_late_is_said(fresh, monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", object())
     with pytest.raises(DriverError, match="imported without MUJOCO_GL=egl"):
