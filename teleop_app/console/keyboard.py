@@ -1,6 +1,6 @@
 """Keys to actions. Sees a key before any widget does: no focus, list or open menu keeps STOP from working."""
 
-from PyQt6.QtCore import QEvent, QObject, Qt, pyqtSignal
+from PyQt6.QtCore import QEvent, QKeyCombination, QObject, Qt, pyqtSignal
 from PyQt6.QtGui import QKeyEvent, QKeySequence
 from PyQt6.QtWidgets import QApplication, QLineEdit
 from typing_extensions import override
@@ -32,11 +32,15 @@ class Keyboard(QObject):
 
 
 def key_name(event: QKeyEvent) -> str:
-    """The key in Qt's portable form, the same for the keypad."""
+    """The key in Qt's portable form, the same for the keypad and for capital letters; empty for an unknown one."""
     modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-    if event.key() < Qt.Key.Key_Escape and not modifiers & Qt.KeyboardModifier.ControlModifier:
-        modifiers &= ~Qt.KeyboardModifier.ShiftModifier
-    return QKeySequence(event.key() | int(modifiers.value)).toString(QKeySequence.SequenceFormat.PortableText)
+    if modifiers == Qt.KeyboardModifier.ShiftModifier:
+        modifiers = Qt.KeyboardModifier.NoModifier
+    try:
+        key = Qt.Key(event.key())
+    except ValueError:
+        return ""
+    return QKeySequence(QKeyCombination(modifiers, key)).toString(QKeySequence.SequenceFormat.PortableText)
 
 
 def typing() -> bool:

@@ -48,13 +48,15 @@ class Palette:
 
 
 DARK = Palette(
-    window="#15171a", panel="#1d2024", inset="#0e1012", line="#31353b", text="#e4e6e9", quiet="#9aa1aa", faint="#666c75",
+    window="#15171a", panel="#1d2024", inset="#0e1012", line="#31353b",
+    text="#e4e6e9", quiet="#9aa1aa", faint="#666c75",
     policy="#1f6fd1", operator="#f08c1a", handover="#7d4bc9", hold="#565c65", stopped="#c62f2f",
     on_policy="#ffffff", on_operator="#1b1204", on_handover="#ffffff", on_hold="#ffffff", on_stopped="#ffffff",
     amber="#f0b13c", alarm="#ff6b62",
 )  # fmt: skip
 LIGHT = Palette(
-    window="#eceef0", panel="#fafbfb", inset="#dfe2e5", line="#c3c8ce", text="#1a1d21", quiet="#59616b", faint="#9ba2ab",
+    window="#eceef0", panel="#fafbfb", inset="#dfe2e5", line="#c3c8ce",
+    text="#1a1d21", quiet="#59616b", faint="#9ba2ab",
     policy="#1b62bd", operator="#f2901f", handover="#7442bd", hold="#6a717b", stopped="#c22a2a",
     on_policy="#ffffff", on_operator="#1b1204", on_handover="#ffffff", on_hold="#ffffff", on_stopped="#ffffff",
     amber="#8f5a00", alarm="#b81f1f",

@@ -23,8 +23,11 @@ class EventLog(QFrame):
         self.older = QPlainTextEdit()
         self.older.setReadOnly(True)
         self.older.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.older.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.older.setMinimumHeight(0)
         self.older.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
+        if (document := self.older.document()) is not None:
+            document.setDocumentMargin(0)
         self.lines: list[str] = []
         rows = QVBoxLayout(self)
         rows.setContentsMargins(GRID, 0, GRID, 0)

@@ -1,7 +1,6 @@
 """Joints over the last ten seconds: measured state, command sent, and what policy and operator propose."""
 
 import math
-from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,7 +11,6 @@ from PyQt6.QtWidgets import QLabel, QPushButton
 from teleop_app.console.inbox import Reading
 from teleop_app.console.panels.labels import Panel, small
 from teleop_app.console.theme import GRID, SMALL, Palette, typeface
-from teleop_app.station.messages import JointStatus
 
 WINDOW_S = 10.0
 _KEEP = 400
@@ -20,6 +18,8 @@ _KEEP = 400
 _STEP_RAD = 0.25
 """The vertical range is a multiple of this [rad]."""
 ALL = "all joints"
+KINDS = ("state", "sent", "policy", "operator")
+"""Fields of a JointStatus."""
 
 Series = np.ndarray[tuple[int], np.dtype[np.float64]]
 """One joint over time, shape (n_statuses,) [rad]."""
@@ -34,8 +34,11 @@ class JointPlot(Panel):
         self._palette = palette
         self.names: tuple[str, ...] = ()
         self.selected = ALL
-        self._history: deque[tuple[float, JointStatus]] = deque(maxlen=_KEEP)
-        self._curves: list[pg.PlotDataItem] = []
+        self._times: Series = np.full(_KEEP, -np.inf)
+        """Of the last statuses, the newest at the end [s]."""
+        self._values: dict[str, np.ndarray[tuple[int, int], np.dtype[np.float64]]] = {}
+        """Kind -> shape (_KEEP, n_joints) [rad], NaN where there is none."""
+        self._curves: list[pg.PlotCurveItem] = []
         self._span = (0.0, 0.0)
         self.legend: QLabel = small()
         self.legend.setTextFormat(Qt.TextFormat.RichText)
@@ -82,18 +85,23 @@ class JointPlot(Panel):
         joints = reading.status.joints
         if joints.names != self.names:
             self.names, self.selected = joints.names, ALL
-            self._history.clear()
+            self._times = np.full(_KEEP, -np.inf)
+            self._values = {kind: np.full((_KEEP, len(self.names)), np.nan) for kind in KINDS}
             self._show_choice()
-        self._history.append((reading.status.time_ns / 1e9, joints))
+        self._times[:-1] = self._times[1:]
+        self._times[-1] = reading.status.time_ns / 1e9
+        for kind, values in self._values.items():
+            row = getattr(joints, kind)
+            values[:-1] = values[1:]
+            values[-1] = row if row is not None and len(row) == len(self.names) else np.nan
 
     def redraw(self) -> None:
         """Draw what is remembered; ten times a second is enough."""
-        if not self._history:
+        if not self.names:
             return
-        newest = self._history[-1][0]
-        kept = [(time, joints) for time, joints in self._history if newest - time <= WINDOW_S]
-        times = np.array([time - newest for time, _ in kept])
-        series = [_series([getattr(j, attribute) for _, j in kept], joint) for attribute, joint in self._drawn()]
+        kept = self._times >= self._times[-1] - WINDOW_S
+        times = self._times[kept] - self._times[-1]
+        series = [self._values[kind][kept, joint] for kind, joint in self._drawn()]
         self._fit_height(series)
         for curve, values in zip(self._curves, series, strict=True):
             curve.setData(times, values, connect="finite")
@@ -115,13 +123,15 @@ class JointPlot(Panel):
         if self.selected == ALL:
             return [("state", i) for i in range(len(self.names))]
         joint = self.names.index(self.selected)
-        return [(attribute, joint) for attribute in ("state", "sent", "policy", "operator")]
+        return [(kind, joint) for kind in KINDS]
 
     def _show_choice(self) -> None:
         self.choice.setText(f"{self.selected}  ▸")
         for curve in self._curves:
             self.plot.removeItem(curve)
-        self._curves = [self.plot.plot(pen=pen) for pen in self._pens()]
+        self._curves = [pg.PlotCurveItem(pen=pen) for pen in self._pens()]
+        for curve in self._curves:
+            self.plot.addItem(curve)
         c, sep = self._palette, "&nbsp;&nbsp; "
         self.legend.setText(
             _ink(c.quiet, "measured state of each joint")
@@ -157,8 +167,3 @@ def _mix(ground: str, ink: str, share: float) -> tuple[int, int, int]:
     a, b = pg.mkColor(ground).getRgb()[:3], pg.mkColor(ink).getRgb()[:3]
     red, green, blue = (round(x + (y - x) * share) for x, y in zip(a, b, strict=True))
     return red, green, blue
-
-
-def _series(rows: list[tuple[float, ...] | None], joint: int) -> Series:
-    """One joint over time, NaN where there is no value."""
-    return np.array([row[joint] if row is not None and joint < len(row) else np.nan for row in rows])

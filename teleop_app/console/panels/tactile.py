@@ -46,7 +46,7 @@ class _HeatMaps(QWidget):
         self._pads: dict[str, list[list[float]]] = {}
         self._scale_n = 1.0
         ground, ink = QColor(palette.inset), QColor(palette.text)
-        self._colours = [_between(ground, ink, i / 255) for i in range(256)]
+        self._colours = [_between(ground, ink, i / 255).rgb() for i in range(256)]
         self.setFixedHeight(10 * GRID)
 
     def show_pads(self, pads: dict[str, list[list[float]]], scale_n: float) -> None:
@@ -79,7 +79,7 @@ class _HeatMaps(QWidget):
         levels = np.ascontiguousarray((np.clip(forces, 0, 1) * 255).astype(np.uint8))
         height, columns = levels.shape
         image = QImage(levels.tobytes(), columns, height, columns, QImage.Format.Format_Indexed8)
-        image.setColorTable([colour.rgb() for colour in self._colours])
+        image.setColorTable(self._colours)
         painter.drawImage(square, image)
 
 
