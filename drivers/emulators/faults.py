@@ -33,7 +33,7 @@ class Reply:
     delay_s: float = 0.0
     """How long after the request, or after the end of the previous reply, it begins [s]."""
     late_s: float = 0.0
-    """Delivered this much later, without holding up the replies that follow [s]."""
+    """Delivered this much later, and later replies of the same source behind it [s]."""
     source: int = -1
     """Which device of the bus sent it; a servo's id."""
 

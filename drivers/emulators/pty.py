@@ -1,7 +1,8 @@
 """Serves an emulated device behind a pseudo terminal that programs open like a serial port.
 
 A pseudo terminal has no baud rate, so the time that bytes take on the wire is kept here. One thread waits for bytes
-and for the moments when replies are due; a late reply does not hold up what follows it.
+and for the moments when replies are due. A late reply holds up what the same device sends after it, as in reality, but
+not the replies of others.
 """
 
 import contextlib
@@ -59,6 +60,7 @@ class PtyServer:
         self._thread: threading.Thread | None = None
         self._due: list[tuple[int, int, bytes]] = []
         self._line_free_ns = 0
+        self._last_due_ns: dict[int, int] = {}
         self._order = 0
 
     @property
@@ -142,7 +144,9 @@ class PtyServer:
         for intended in self.emulator.feed(data, now_ns):
             for reply in self.faults.apply(intended):
                 self._line_free_ns += round(reply.delay_s * 1e9) + len(reply.data) * self._ns_per_byte
-                self._schedule(self._line_free_ns + round(reply.late_s * 1e9), reply.data)
+                due_ns = max(self._line_free_ns + round(reply.late_s * 1e9), self._last_due_ns.get(reply.source, 0))
+                self._last_due_ns[reply.source] = due_ns
+                self._schedule(due_ns, reply.data)
 
     def _schedule(self, due_ns: int, data: bytes) -> None:
         self._order += 1

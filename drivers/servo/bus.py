@@ -21,8 +21,6 @@ from drivers.servo.debts import Debts
 from drivers.servo.feetech import NO_ERROR, Packet, ServoError
 from drivers.servo.port import SerialPort
 
-QUIET_NS = 20_000_000
-"""Silence after which no acknowledgement of an earlier write is under way [ns]."""
 SCAN_S = 0.15
 """How long all servos together may take to answer a broadcast ping [s]."""
 BITS_PER_BYTE = 10
@@ -30,8 +28,6 @@ RETRIES = 2
 """Of a measurement, which soon has a successor."""
 PATIENT_RETRIES = 6
 """Of a single register, when nothing hurries."""
-LONGEST_NOISE_NS = 200_000_000
-"""After this, a line that never falls silent is used all the same [ns]."""
 
 
 class BusError(DriverError):
@@ -194,31 +190,37 @@ class ServoBus:
         raise BusError(f"servo id {servo_id} on {self.port.path} does not take {value} at address {register.address}")
 
     def _read_once(self, servo_ids: Sequence[int], address: int, size: int) -> tuple[dict[int, Reply], int, int]:
-        asked = self._debts.distinct_size(servo_ids, size)
-        if asked is None:
-            self._wait_for_quiet()
-            asked = size
-        if len(servo_ids) == 1:
-            request = feetech.read(servo_ids[0], address, asked)
+        self._discard()
+        asked_ids = [servo_id for servo_id in servo_ids if self._debts.distinct_size((servo_id,), size) is not None]
+        asked = self._debts.distinct_size(asked_ids, size)
+        replies = dict.fromkeys(servo_ids, Reply(None, cause="no reply"))
+        if asked is None or not asked_ids:
+            now_ns = clock.now_ns()
+            return replies, now_ns, now_ns
+        if len(asked_ids) == 1:
+            request = feetech.read(asked_ids[0], address, asked)
         else:
-            request = feetech.sync_read(servo_ids, address, asked)
-        replies, sent_ns, received_ns = self._exchange(request, servo_ids, asked)
-        if asked != size:
-            replies = {
-                servo_id: Reply(None if reply.data is None else reply.data[:size], reply.error, reply.cause)
-                for servo_id, reply in replies.items()
-            }
+            request = feetech.sync_read(asked_ids, address, asked)
+        answered, sent_ns, received_ns = self._exchange(request, asked_ids, asked)
+        for servo_id, reply in answered.items():
+            if reply.data is None:
+                replies[servo_id] = reply
+            else:
+                replies[servo_id] = Reply(reply.data[:size], reply.error)
+                self._debts.answered(servo_id)
         return replies, sent_ns, received_ns
 
     def _acknowledged(self, request: bytes, servo_id: int) -> Reply:
         with self._lock:
-            if self._debts.is_owed(servo_id, 0):
-                self._wait_for_quiet()
-            return self._exchange(request, (servo_id,), 0)[0][servo_id]
+            self._discard()
+            doubtful = self._debts.is_owed(servo_id, 0)
+            reply = self._exchange(request, (servo_id,), 0)[0][servo_id]
+        if doubtful and reply.data is not None:
+            return Reply(None, reply.error, "this may be the late acknowledgement of an earlier instruction")
+        return reply
 
     def _exchange(self, request: bytes, servo_ids: Sequence[int], size: int) -> tuple[dict[int, Reply], int, int]:
         """Send `request`; collect one reply of `size` bytes per id, in order."""
-        self._discard()
         expected = len(servo_ids) * (feetech.OVERHEAD + size)
         sent_ns = clock.now_ns()
         self.port.write(request)
@@ -252,7 +254,6 @@ class ServoBus:
             if len(packet.data) == size and packet.id in servo_ids:
                 if found.setdefault(packet.id, packet) is not packet:
                     self._counts["duplicate"] += 1
-                    self._debts.owe(packet.id, size)
                     if packet != found[packet.id]:
                         contradictory.add(packet.id)
             else:
@@ -278,12 +279,11 @@ class ServoBus:
             received += chunk
 
     def _discard(self) -> None:
-        if stale := self.port.drain():
-            self._counts["stale_bytes"] += stale
-
-    def _wait_for_quiet(self) -> None:
-        """Listen until nothing has come for a while; then nothing is owed any more."""
-        end_ns = clock.now_ns() + LONGEST_NOISE_NS
-        while clock.now_ns() < end_ns and (chunk := self.port.read(clock.now_ns() + QUIET_NS)):
-            self._counts["stale_bytes"] += len(chunk)
-        self._debts.clear()
+        """Throw away what has arrived since; what was owed is paid with it."""
+        stale = self.port.drain()
+        if not stale:
+            return
+        self._counts["stale_bytes"] += len(stale)
+        parser = feetech.Parser()
+        for packet in parser.feed(stale) + parser.finish():
+            self._debts.settle(packet)

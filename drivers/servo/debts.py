@@ -2,7 +2,10 @@
 
 Nothing in a reply says which request it answers. A read that went unanswered therefore leaves a debt: servo and length
 of a reply that may yet come. While it stands, the same servo is only asked for blocks of another length, so the late
-reply is recognised by its length, whenever it comes.
+reply is recognised by its length, whenever it comes. A servo that owes every length is not asked for a while.
+
+A servo answers in the order in which it was asked, and the line keeps that order: once it has answered something, it
+owes nothing older.
 """
 
 from collections.abc import Iterable
@@ -10,7 +13,7 @@ from collections.abc import Iterable
 from drivers import clock
 from drivers.servo.feetech import Packet
 
-LATE_HORIZON_NS = 1_000_000_000
+LATE_HORIZON_NS = 500_000_000
 """How long an unanswered request may still be answered [ns]."""
 MOST_PADDING = 12
 """Longest extension of a block [bytes]."""
@@ -28,8 +31,17 @@ class Debts:
         self._until_ns[servo_id, size] = clock.now_ns() + LATE_HORIZON_NS
 
     def settle(self, packet: Packet) -> bool:
-        """Return whether `packet` was owed; it is not any more."""
-        return self._until_ns.pop((packet.id, len(packet.data)), None) is not None
+        """Return whether `packet` was owed; neither it nor anything older is any more."""
+        until_ns = self._until_ns.get((packet.id, len(packet.data)))
+        if until_ns is None:
+            return False
+        self._forget(packet.id, until_ns)
+        return True
+
+    def answered(self, servo_id: int) -> None:
+        """Note that `servo_id` has answered the newest request: nothing older will come."""
+        if self._until_ns:
+            self._forget(servo_id, clock.now_ns() + LATE_HORIZON_NS)
 
     def is_owed(self, servo_id: int, size: int) -> bool:
         """Return whether a reply of `size` bytes from `servo_id` may still come."""
@@ -39,11 +51,13 @@ class Debts:
         """Return the smallest length from `size` up that no late reply of these servos has; None if all are taken."""
         if not self._until_ns:
             return size
-        for asked in range(size, size + MOST_PADDING):
-            if not any(self.is_owed(servo_id, asked) for servo_id in servo_ids):
-                return asked
+        asked = list(servo_ids)
+        for length in range(size, size + MOST_PADDING):
+            if not any(self.is_owed(servo_id, length) for servo_id in asked):
+                return length
         return None
 
-    def clear(self) -> None:
-        """Forget all, after the line has been silent."""
-        self._until_ns.clear()
+    def _forget(self, servo_id: int, until_ns: int) -> None:
+        for key, expiry_ns in list(self._until_ns.items()):
+            if key[0] == servo_id and expiry_ns <= until_ns:
+                del self._until_ns[key]

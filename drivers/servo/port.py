@@ -156,16 +156,16 @@ class SerialPort:
             raise self._gone(None)
         return data
 
-    def drain(self) -> int:
-        """Throw away what has arrived; return how many bytes that was.
+    def drain(self) -> bytes:
+        """Return what has arrived without waiting.
 
         Raises:
             PortError: Not open, or unplugged.
         """
-        dropped = 0
+        arrived = b""
         while data := self._read_now():
-            dropped += len(data)
-        return dropped
+            arrived += data
+        return arrived
 
     def _read_now(self) -> bytes:
         try:

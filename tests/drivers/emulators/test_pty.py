@@ -12,10 +12,10 @@ from drivers.errors import DriverError
 
 
 class Repeater:
-    """Answers each chunk with itself, twice."""
+    """Two devices: one answers each chunk with itself, the other in capitals."""
 
     def feed(self, data: bytes, now_ns: int) -> list[Reply]:
-        return [Reply(data), Reply(data.upper(), delay_s=0.002)]
+        return [Reply(data, source=1), Reply(data.upper(), delay_s=0.002, source=2)]
 
 
 def read_exactly(fd: int, count: int, timeout_s: float = 5.0) -> bytes:
@@ -82,11 +82,13 @@ def test_bytes_take_their_time_on_the_wire(serve):
     assert time.monotonic() - before >= 0.008  # 2 there, 2 back, 2 pause, 2 back
 
 
-def test_a_late_reply_lets_the_others_pass(serve):
+def test_a_late_reply_lets_other_devices_pass_but_not_its_own_next(serve):
     server, fd = serve()
-    server.faults.inject(Fault(FaultKind.LATE, delay_s=0.05))
+    server.faults.inject(Fault(FaultKind.LATE, delay_s=0.2))
     os.write(fd, b"ab")
-    assert read_exactly(fd, 4) == b"ABab"
+    assert read_exactly(fd, 2) == b"AB"
+    os.write(fd, b"cd")
+    assert read_exactly(fd, 6) == b"CDabcd"
 
 
 def test_an_echo_comes_before_the_reply(serve):

@@ -1,6 +1,7 @@
 """Transactions with the emulated bus under every fault."""
 
 import os
+import select
 import threading
 import time
 import tty
@@ -62,10 +63,10 @@ def test_error_bits_come_with_the_data(line, bus):
 def test_a_faulty_reply_is_asked_for_again_and_counted(line, bus, kind, source):
     line.place(100, 200, 300, 400, 500, 600)
     bus.ping(1)
-    line.inject(kind, source=source, delay_s=0.2)
+    line.inject(kind, source=source, delay_s=0.07)
     assert positions(bus.sync_read(IDS, POSITION.address, 2)) == [100, 200, 300, 400, 500, 600]
-    assert bus.counts.get("lost", 0) + bus.counts.get("corrupt", 0) == 1
-    assert bus.counts["retried"] == 1
+    failed = bus.counts.get("lost", 0) + bus.counts.get("corrupt", 0)
+    assert failed == bus.counts["retried"] >= 1
 
 
 @pytest.mark.parametrize("kind", [FaultKind.DUPLICATED, FaultKind.NOISE])
@@ -163,12 +164,23 @@ def test_what_a_servo_does_not_take_is_said(line, bus):
 
 
 def test_bytes_from_before_are_thrown_away_and_counted(line, bus):
-    bus.port.write(bytes.fromhex("FF FF 01 04 02 38 02 BE"))  # a reply will come that nobody asked the bus for
-    assert bus.port.read(time.monotonic_ns() + 1_000_000_000) != b""
-    line.inject(FaultKind.DUPLICATED)
-    bus.ping(1)
-    assert bus.ping(1).data == b""
-    assert positions(bus.sync_read(IDS, POSITION.address, 2)) == [2048] * 6
+    bus.port.write(feetech.read(1, POSITION.address, 2))  # a reply will come that the bus did not ask for
+    assert select.select([bus.port._fd], [], [], 5.0)[0]
+    line.place(3000, 3000, 3000, 3000, 3000, 3000)
+    time.sleep(0.005)  # two periods of the firmware
+    assert positions(bus.sync_read(IDS, POSITION.address, 2)) == [3000] * 6
+    assert bus.counts == {"stale_bytes": 8}
+
+
+def test_a_doubtful_acknowledgement_is_not_believed(line, bus):
+    bus.port.latency_s = 0.01
+    line.inject(FaultKind.LATE, source=4, delay_s=0.03)
+    assert bus.write(4, TORQUE.address, b"\x01").data is None
+    bus.port.latency_s = 0.2
+    reply = bus.write(4, TORQUE.address, b"\x00")
+    assert (reply.data, reply.cause) == (None, "this may be the late acknowledgement of an earlier instruction")
+    assert bus.value(4, TORQUE) == 0
+    assert bus.write(4, TORQUE.address, b"\x01").data == b""
 
 
 def test_an_echoing_adapter_is_recognised(line):
@@ -216,9 +228,10 @@ def test_a_line_that_babbles_without_end_does_not_hang():
     babbler = threading.Thread(target=babble)
     babbler.start()
     try:
-        for _ in range(MOST_PADDING + 2):
+        before = time.monotonic()
+        for _ in range(2 * MOST_PADDING):
             assert bus.sync_read((1,), POSITION.address, 2, retries=0).missing == [1]
-        assert bus.counts["stale_bytes"] > 0
+        assert time.monotonic() - before < 3.0
     finally:
         over.set()
         babbler.join()
