@@ -157,7 +157,7 @@ def discard(path: Path) -> Path:
         EpisodeNotFoundError: There is no episode at that path.
         EpisodeBusyError: It is being recorded.
     """
-    return _move(path, layout.trash_path(path.parent))
+    return _move(path)
 
 
 def restore(path: Path) -> Path:
@@ -168,17 +168,17 @@ def restore(path: Path) -> Path:
     """
     if path.parent.name != layout.TRASH:
         raise EpisodeNotFoundError(f"{path} is not in the trash of a collection")
-    return _move(path, path.parent.parent)
+    return _move(path)
 
 
-def _move(path: Path, folder: Path) -> Path:
+def _move(path: Path) -> Path:
     journal = layout.journal_path(path)
     if not path.is_dir():
         raise EpisodeNotFoundError(f"there is no episode at {path}")
     if is_held(journal):
         raise EpisodeBusyError(f"{path} is being recorded; stop it first")
-    folder.mkdir(exist_ok=True)
-    target = folder / path.name
+    target = layout.counterpart(path)
+    target.parent.mkdir(exist_ok=True)
     path.rename(target)
     # The group goes first: a journal left alone by a kill is put beside its group by `recover`.
     if journal.is_file():

@@ -43,6 +43,12 @@ def trash_path(collection: Path) -> Path:
     return collection / TRASH
 
 
+def counterpart(episode: Path) -> Path:
+    """Where an episode stands after it was discarded, or, of one in the trash, after it was restored."""
+    folder = episode.parent
+    return (folder.parent if folder.name == TRASH else folder / TRASH) / episode.name
+
+
 def metadata_path(node: Path) -> Path:
     """The metadata document of a group or an array."""
     return node / METADATA

@@ -38,7 +38,7 @@ def recover(path: Path | str) -> RecoveryReport:
         EpisodeBusyError: A live process is recording the episode.
         EpisodeFormatError: Neither a journal nor the metadata says what the episode was.
     """
-    episode = Path(path)
+    episode = _rejoin(Path(path))
     journal_path = layout.journal_path(episode)
     if not journal_path.is_file():
         return _recover_without_journal(episode)
@@ -51,6 +51,17 @@ def recover(path: Path | str) -> RecoveryReport:
     finally:
         held.close()
     return report
+
+
+def _rejoin(episode: Path) -> Path:
+    """Put a journal beside its group where a kill came in the middle of discarding or restoring; give the group."""
+    other = layout.counterpart(episode)
+    if not episode.is_dir() and other.is_dir():
+        episode, other = other, episode
+    stray, place = layout.journal_path(other), layout.journal_path(episode)
+    if episode.is_dir() and not other.is_dir() and stray.is_file() and not place.is_file():
+        stray.rename(place)
+    return episode
 
 
 def _recover_without_journal(episode: Path) -> RecoveryReport:

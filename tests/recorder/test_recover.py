@@ -73,6 +73,21 @@ def test_a_killed_recording_keeps_exactly_what_was_appended(tmp_path: Path, seed
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(("what", "least"), [("finish", 60), ("discard", 50), ("recover", 90), ("restore", 2)])
+def test_death_at_any_step_loses_nothing(tmp_path: Path, what: str, least: int) -> None:
+    done = subprocess.run(
+        [sys.executable, SCRIPT.with_name("die_at_every_step.py"), what, tmp_path],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) >= least
+
+
 def interrupted(collection: Path, rows: dict[str, int]) -> Path:
     """An episode as a killed process leaves it: what was appended is there, nothing was closed."""
     writer = EpisodeWriter.create(collection, new_episode())
