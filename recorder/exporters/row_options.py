@@ -27,7 +27,7 @@ class RowOptions(Frozen):
     max_age_s: Annotated[float, Field(gt=0)] | None = None
     """Oldest sample that a row may take [s]; None: two periods of the stream or of the rows, whichever is longer."""
     command_max_age_s: Annotated[float, Field(gt=0)] = 0.5
-    """The same for the command of a control loop: it stays in force until the next one, so a late tick is no gap [s]."""
+    """The same for the command of a control loop, which stays in force over a late tick until the next one [s]."""
     gaps: Literal["refuse", "split"] = "refuse"
     """Where a sample is older: leave the episode out, or cut it into the whole pieces."""
     max_trim_s: Annotated[float, Field(ge=0)] = 1.0

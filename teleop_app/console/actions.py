@@ -121,12 +121,13 @@ CAPS = {"Backspace": "⌫", "Ctrl+Z": "Ctrl Z", "Ctrl+R": "Ctrl R"}
 
 def reason_actions(reasons: Iterable[str]) -> tuple[Action, ...]:
     """One action for each reason of an intervention, on the keys 1 to 9; further reasons have no key."""
+    keyed = [(digit, reason, reason.replace("_", " ")) for digit, reason in zip(REASON_KEYS, reasons, strict=False)]
     return tuple(
         Action(
-            f"reason_{digit}", Verb.REASON, reason, digit, f"Reason of the current or last intervention: {reason}.",
+            f"reason_{digit}", Verb.REASON, text, digit, f"Reason of the current or last intervention: {text}.",
             "reason", args={"reason": reason},
         )
-        for digit, reason in zip(REASON_KEYS, reasons, strict=False)
+        for digit, reason, text in keyed
     )  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """Starts the console: one QApplication, one window, one way to say what went wrong."""
 
+import os
 import signal
 import sys
 import threading
@@ -15,8 +16,10 @@ from teleop_app.console.settings import ConsoleSettings, load_settings, save_set
 from teleop_app.console.station_bridge import StationBridge
 from teleop_app.console.stream_health import Level
 from teleop_app.console.theme import ThemeName, apply_theme
+from teleop_app.station.errors import StationError
 
 DEFAULT_SIZE = (1440, 900)
+_DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
 
 
 def run_console(
@@ -33,8 +36,7 @@ def run_console(
     Args:
         endpoint: The station's request socket, for example tcp://127.0.0.1:47801.
         theme: dark or light.
-        screenshot: Save the window there once every camera and the data have arrived, or when `quit_after_s` is over;
-            closes after it unless `quit_after_s` says when.
+        screenshot: Save the window there once every camera and the data have arrived, at the latest when it closes.
         quit_after_s: Close after so long [s].
         owns_station: Closing the window shuts the station down; for a station that was started with the console.
         size: Of the window, not remembered [px]; by default what it was last time.
@@ -43,8 +45,9 @@ def run_console(
         0, or 1 if the screenshot could not be saved.
 
     Raises:
-        zmq.ZMQError: `endpoint` is not an address.
+        StationError: there is no display, or `endpoint` is not an address.
     """
+    _need_display()
     running = QApplication.instance()
     app = running if isinstance(running, QApplication) else QApplication(sys.argv[:1])
     app.setApplicationName("teleop")
@@ -58,7 +61,7 @@ def run_console(
         window.closing.connect(lambda: save_settings(path, _remembered(window)))
     if problem:
         window.log.say(problem, Level.AMBER)
-    photographer = Photographer(window, screenshot, stay=quit_after_s is not None) if screenshot else None
+    photographer = Photographer(window, screenshot) if screenshot else None
     if quit_after_s is not None:
         leave = QTimer(window)
         leave.setSingleShot(True)
@@ -69,6 +72,15 @@ def run_console(
         window.show()
         app.exec()
     return 0 if photographer is None or photographer.saved else 1
+
+
+def _need_display() -> None:
+    """Say so in one sentence where Qt would abort the process."""
+    if sys.platform == "linux" and not any(os.environ.get(name) for name in _DISPLAYS):
+        raise StationError(
+            f"There is no display for the console: none of {', '.join(_DISPLAYS)} is set. "
+            "Start it on a desktop and connect it to this station."
+        )
 
 
 def _restore(window: MainWindow, settings: ConsoleSettings, size: tuple[int, int] | None) -> None:

@@ -181,7 +181,7 @@ class MainWindow(QMainWindow):
         elif reply.message:
             self.log.say(reply.message, Level.OK if reply.ok else Level.AMBER)
         if reply.ok and request.verb is Verb.REASON:
-            self.side.reasons.show_chosen(str(request.args.get("reason", "")))
+            self.side.reasons.show_chosen(str(request.args.get("reason", "")).replace("_", " "))
         if request.verb in (Verb.DISCARD, Verb.UNDO_DISCARD, Verb.SUCCESS, Verb.FAILURE):
             self.bridge.request(Verb.EPISODES)
 

@@ -16,14 +16,14 @@ SETTLE_MS = 1500
 class Photographer(QObject):
     """Waits for a picture of every camera and for a status; at the latest when the window closes."""
 
-    def __init__(self, window: MainWindow, path: Path, *, stay: bool) -> None:
-        """Save to `path`; close the window afterwards unless it is to `stay`."""
+    def __init__(self, window: MainWindow, path: Path) -> None:
+        """Save to `path`."""
         super().__init__()
-        self._window, self._path, self._stay = window, path, stay
+        self._window, self._path = window, path
         self.saved = False
         self._settle = QTimer(window)
         self._settle.setSingleShot(True)
-        self._settle.timeout.connect(self._take)
+        self._settle.timeout.connect(self._save)
         window.looked.connect(self._check)
         window.closing.connect(self._save)
 
@@ -32,11 +32,6 @@ class Photographer(QObject):
         complete = self._window.situation.live and bool(tiles) and all(tile.preview is not None for tile in tiles)
         if complete and not self.saved and not self._settle.isActive():
             self._settle.start(SETTLE_MS)
-
-    def _take(self) -> None:
-        self._save()
-        if not self._stay:
-            self._window.close()
 
     def _save(self) -> None:
         if self.saved:

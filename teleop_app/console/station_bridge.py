@@ -14,6 +14,7 @@ from PyQt6.QtCore import QObject, pyqtSignal
 
 from teleop_app.console.inbox import Inbox, Link, LinkState, News
 from teleop_app.console.station_client import HELLO_ID, StationClient
+from teleop_app.station.errors import StationError
 from teleop_app.station.messages import Request, Verb
 
 logger = logging.getLogger(__name__)
@@ -48,7 +49,7 @@ class StationBridge(QObject):
         """Open the sockets and begin to listen; once is enough.
 
         Raises:
-            zmq.ZMQError: the endpoint is not an address.
+            StationError: the endpoint is not an address.
         """
         if self._thread is not None:
             return
@@ -56,7 +57,14 @@ class StationBridge(QObject):
         self._outbox = self._context.socket(zmq.PUSH)
         self._outbox.setsockopt(zmq.LINGER, 0)
         self._outbox.bind(_OUTBOX)
-        client = StationClient(self._context, self.endpoint, self._publish)
+        try:
+            client = StationClient(self._context, self.endpoint, self._publish)
+        except zmq.ZMQError as error:
+            self.close()
+            raise StationError(
+                f"{self.endpoint!r} is not an address of a station ({error.strerror}); "
+                "allowed is tcp://HOST:PORT, for example tcp://127.0.0.1:47801"
+            ) from None
         client.listen_to(_OUTBOX)
         self._thread = threading.Thread(target=self._run, args=(client,), name="station-bridge", daemon=True)
         self._thread.start()
@@ -64,7 +72,7 @@ class StationBridge(QObject):
     def request(self, verb: Verb, args: dict[str, Any] | None = None) -> int:
         """Ask the station; the answer comes with the news. Returns the request's id at once."""
         request = Request(id=next(self._ids), verb=verb, args=args or {}, client=self._name)
-        if self._outbox is not None:
+        if self._outbox is not None and self._thread is not None and self._thread.is_alive():
             self._outbox.send(request.model_dump_json().encode(), zmq.NOBLOCK)
         return request.id
 
@@ -75,8 +83,6 @@ class StationBridge(QObject):
     def close(self) -> None:
         """End the thread and close the sockets; works from any state."""
         self._closing.set()
-        if self._outbox is not None:
-            self._outbox.send(b"", zmq.NOBLOCK)
         if self._thread is not None:
             self._thread.join()
             self._thread = None

@@ -43,11 +43,11 @@ def judge(stream: StreamStatus) -> Verdict:
         return Verdict(Level.RED, "never", stream.fault or f"{stream.name} has delivered nothing yet.")
     if age_s > max(SILENT_MIN_S, SILENT_PERIODS / max(stream.expected_hz, 1e-9)):
         return Verdict(Level.RED, age_text(age_s), stream.fault or f"{stream.name} is silent for {age_s:.1f} s.")
-    if stream.fault:
-        return Verdict(Level.RED, f"{stream.rate_hz:.1f}", stream.fault)
     ratio = stream.rate_hz / stream.expected_hz if stream.expected_hz > 0 else 1.0
     figure = f"{stream.rate_hz:.1f}" if stream.expected_hz < 100 else f"{stream.rate_hz:.0f}"
-    return Verdict(Level.OK if SLOW_BELOW <= ratio <= FAST_ABOVE else Level.AMBER, figure, facts)
+    if not SLOW_BELOW <= ratio <= FAST_ABOVE:
+        return Verdict(Level.AMBER, figure, f"{stream.fault} {facts}".strip())
+    return Verdict(Level.RED if stream.fault else Level.OK, figure, stream.fault or facts)
 
 
 def judge_loop(loop: LoopStatus) -> Verdict:

@@ -17,6 +17,8 @@ from teleop_app.station.station import Station
 log = logging.getLogger(__name__)
 
 POLL_NS = 10_000_000
+NOTICED_WITHIN_S = 0.4
+"""A first sample is noticed within this time, even where a worker reports it [s]."""
 NAME = "automation"
 
 
@@ -83,17 +85,24 @@ class Automation:
         return observation is not None and judge.done(observation)
 
     def _passive(self) -> EpisodeInfo:
-        """Record what a foreign controller does: from before its first sample until it falls silent."""
-        station = self._station
+        """Record what a foreign controller does, from its first sample until it falls silent."""
+        station, silence_s = self._station, self._station.config.episodes.stop_after_silence_s
+        if silence_s is None:
+            station.session.start(CollectionMode.PASSIVE, self._plan.task)
+            self._wait(lambda: False, self._start_edges())
+        else:
+            self._wait_for_data()
+            station.session.start(CollectionMode.PASSIVE, self._plan.task, before_s=NOTICED_WITHIN_S)
+            self._wait(lambda: self._silent_s() > silence_s, self._start_edges())
+        return station.session.stop(Outcome.ABORTED if self._interrupted.is_set() else Outcome.UNSET)
+
+    def _wait_for_data(self) -> None:
         before = self._delivered()
-        station.session.start(CollectionMode.PASSIVE, self._plan.task)
-        silence_s = station.config.episodes.stop_after_silence_s
-        if silence_s is not None:
-            self._until(lambda: self._delivered() != before, self._plan.first_wait_s)
-        done = (lambda: self._silent_s() > silence_s) if silence_s is not None else (lambda: False)
-        self._wait(done, self._start_edges())
-        outcome = Outcome.ABORTED if self._interrupted.is_set() else Outcome.UNSET
-        return station.session.stop(outcome)
+        if not self._until(lambda: self._delivered() != before, self._plan.first_wait_s):
+            names = ", ".join(stream.name for stream in self._station.hardware.streams)
+            faults = [health.fault for health in (s.health() for s in self._station.hardware.streams) if health.fault]
+            why = faults[0] if faults else f"nothing has arrived for {self._plan.first_wait_s:.0f} s on {names}"
+            raise StationError("no episode was begun: " + ("interrupted" if self._interrupted.is_set() else why))
 
     def _delivered(self) -> list[int]:
         return [stream.health().count for stream in self._station.hardware.streams]

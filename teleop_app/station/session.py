@@ -41,7 +41,7 @@ class Session:
         self._turn = threading.RLock()
         self._writer: EpisodeWriter | None = None
         self._mode = CollectionMode.TELEOP_DEMO
-        self._start_ns = self._anchored_ns = 0
+        self._start_ns = self._stop_ns = self._anchored_ns = 0
         self._outcome = Outcome.UNSET
         self._last_discarded: Path | None = None
         self.last: EpisodeInfo | None = None
@@ -75,15 +75,15 @@ class Session:
         """How long the open episode has been recorded [s]."""
         return (clock.now_ns() - self._start_ns) / 1e9 if self.recording else 0.0
 
-    def start(self, mode: CollectionMode, task: str | None = None) -> EpisodeWriter:
-        """Begin an episode as of now.
+    def start(self, mode: CollectionMode, task: str | None = None, *, before_s: float = 0.0) -> EpisodeWriter:
+        """Begin an episode as of now, or `before_s` ago: the streams' buffers still hold what came since then.
 
         Raises:
             RequestRefusedError: one is open already, there is no task, or the disk is nearly full.
             DriverError: a stream cannot be recorded; nothing is left on disk.
         """
         with self._turn:
-            start_ns = clock.now_ns()
+            start_ns = max(clock.now_ns() - round(before_s * 1e9), self._stop_ns)
             self._check_startable(task)
             anchor = clock.read_anchor()
             specs = self._all(lambda stream: stream.spec())
@@ -121,7 +121,7 @@ class Session:
             writer = self._need_open()
             stop_ns, summaries = self._close_streams(writer)
             info = writer.finish(stop_ns, summaries, outcome or self._outcome)
-            self._writer = None
+            self._writer, self._stop_ns = None, stop_ns
             self.save_s = (clock.now_ns() - asked_ns) / 1e9
             self.last, self.last_path = info, writer.path
             self.kept += 1

@@ -37,7 +37,9 @@ class EventLog(QFrame):
         self.setMinimumHeight(3 * GRID)
 
     def say(self, sentence: str, level: Level = Level.OK) -> None:
-        """Add one sentence with the time of day."""
+        """Add one sentence with the time of day, unless it is what was said last."""
+        if self.lines and self.lines[0].endswith(f"  {sentence}"):
+            return
         line = f"{QTime.currentTime().toString('HH:mm:ss')}  {sentence}"
         self.lines = [line, *self.lines[: _KEEP - 1]]
         self.last.setText(line)

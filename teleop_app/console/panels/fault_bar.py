@@ -4,6 +4,7 @@ from PyQt6.QtCore import Qt
 from PyQt6.QtWidgets import QFrame, QHBoxLayout, QLabel
 
 from teleop_app.console.situation import Situation
+from teleop_app.console.stream_health import Level, judge
 from teleop_app.console.theme import GRID
 
 _SHOWN = 3
@@ -43,5 +44,6 @@ def sentences(situation: Situation) -> list[str]:
     faults = [situation.link.sentence()]
     if situation.status is not None and situation.live:
         faults += situation.status.faults
-        faults += [stream.fault for stream in situation.status.streams]
+        verdicts = [judge(stream) for stream in situation.status.streams]
+        faults += [verdict.sentence for verdict in verdicts if verdict.level is Level.RED]
     return list(dict.fromkeys(fault for fault in faults if fault))

@@ -49,28 +49,32 @@ class JointPlot(Panel):
         self.choice.clicked.connect(self.select_next)
         self.head.addWidget(self.choice)
         self.rows.addWidget(self.legend)
-        self.plot = self._new_plot()
-        self.rows.addWidget(self.plot, 1)
+        self._box = pg.ViewBox(enableMenu=False, enableMouse=False)
+        self.rows.addWidget(self._new_plot(), 1)
         self._show_choice()
 
-    def _new_plot(self) -> pg.PlotWidget:
-        plot = pg.PlotWidget(background=self._palette.panel)
-        plot.setMinimumHeight(11 * GRID)
-        plot.setMenuEnabled(False)
-        plot.setMouseEnabled(x=False, y=False)
-        plot.hideButtons()
-        plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        plot.setXRange(-WINDOW_S, 0, padding=0)
-        for side in ("left", "bottom"):
-            axis = plot.getAxis(side)
+    def _new_plot(self) -> pg.GraphicsLayoutWidget:
+        """A view box and two axes: a whole PlotItem would bring menus of its own, which outlive the window."""
+        view = pg.GraphicsLayoutWidget()
+        view.setBackground(self._palette.panel)
+        view.setMinimumHeight(11 * GRID)
+        view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        view.ci.layout.setContentsMargins(0, 0, 0, 0)
+        view.ci.layout.setSpacing(0)
+        self._box.setXRange(-WINDOW_S, 0, padding=0)
+        view.addItem(self._box, 0, 1)
+        left, bottom = pg.AxisItem("left"), pg.AxisItem("bottom")
+        for axis, row, column in ((left, 0, 0), (bottom, 1, 1)):
+            axis.linkToView(self._box)
             axis.setPen(self._palette.line)
             axis.setTextPen(self._palette.quiet)
             axis.setStyle(tickFont=typeface(SMALL), tickLength=0)
             axis.setCacheMode(axis.CacheMode.DeviceCoordinateCache)
-        plot.getAxis("left").setWidth(5 * GRID)
-        plot.getAxis("bottom").setTicks([[(-8, "-8 s"), (-6, "-6 s"), (-4, "-4 s"), (-2, "-2 s")]])
-        plot.getAxis("bottom").setHeight(2 * GRID)
-        return plot
+            view.addItem(axis, row, column)
+        left.setWidth(5 * GRID)
+        bottom.setTicks([[(-8, "-8 s"), (-6, "-6 s"), (-4, "-4 s"), (-2, "-2 s")]])
+        bottom.setHeight(2 * GRID)
+        return view
 
     def select_next(self) -> None:
         """Show the next joint; after the last one, all."""
@@ -117,7 +121,7 @@ class JointPlot(Panel):
         span = (low, max(high, low + _STEP_RAD))
         if span != self._span:
             self._span = span
-            self.plot.setYRange(*span, padding=0.04)
+            self._box.setYRange(*span, padding=0.04)
 
     def _drawn(self) -> list[tuple[str, int]]:
         if self.selected == ALL:
@@ -128,10 +132,10 @@ class JointPlot(Panel):
     def _show_choice(self) -> None:
         self.choice.setText(f"{self.selected}  ▸")
         for curve in self._curves:
-            self.plot.removeItem(curve)
+            self._box.removeItem(curve)
         self._curves = [pg.PlotCurveItem(pen=pen) for pen in self._pens()]
         for curve in self._curves:
-            self.plot.addItem(curve)
+            self._box.addItem(curve)
         c, sep = self._palette, "&nbsp;&nbsp; "
         self.legend.setText(
             _ink(c.quiet, "measured state of each joint")

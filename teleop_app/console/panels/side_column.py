@@ -12,6 +12,7 @@ from teleop_app.console.panels.reasons import ReasonPanel
 from teleop_app.console.panels.tactile import TactilePanel
 from teleop_app.console.situation import Situation
 from teleop_app.console.theme import GRID, Palette
+from teleop_app.station.messages import StationStatus
 
 
 class SideColumn(QWidget):
@@ -35,6 +36,13 @@ class SideColumn(QWidget):
         rows.addWidget(self.joints, 3)
         rows.addWidget(self.tactile)
 
+    def _show_handover(self, status: StationStatus) -> None:
+        """Errors on the way to the operator; on the way back the reasons stay in reach."""
+        if status.handover is not None and status.handover.errors:
+            self.top.setCurrentWidget(self.handover)
+            self._pinned = False
+            self.reasons.show_chosen("")
+
     def pin_reasons(self) -> None:
         """Show the reasons although the operator does not command, or the episodes again."""
         self._pinned = not self._pinned
@@ -42,10 +50,8 @@ class SideColumn(QWidget):
     def show_situation(self, situation: Situation) -> None:
         """Choose what stands on top, and pass the situation on."""
         status = situation.status
-        if status is not None and situation.live and status.handover is not None and situation.look.stripes:
-            self.top.setCurrentWidget(self.handover)
-            self._pinned = False
-            self.reasons.show_chosen("")
+        if status is not None and situation.live and situation.look.stripes:
+            self._show_handover(status)
         elif situation.live and self.reasons.buttons and (self._pinned or situation.look.word == "OPERATOR"):
             self.top.setCurrentWidget(self.reasons)
         else:
