@@ -3,8 +3,10 @@ import random
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -45,16 +47,24 @@ def record_and_kill(collection: Path, reports: int, pause_s: float) -> tuple[Pat
     return path, Counter(line.decode().strip() for line in lines if line.endswith(b"\n"))
 
 
+@pytest.fixture
+def quick_path(tmp_path: Path) -> Iterator[Path]:
+    """A folder in memory where there is one: kills of a process do not need a disk, and syncing one takes long."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else tmp_path) as folder:
+        yield Path(folder)
+
+
 def errors(path: Path) -> list[str]:
     return [finding.sentence for finding in verify(path) if finding.severity is Severity.ERROR]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
-def test_a_killed_recording_keeps_exactly_what_was_appended(tmp_path: Path, seed: int) -> None:
+def test_a_killed_recording_keeps_exactly_what_was_appended(quick_path: Path, seed: int) -> None:
     moment = random.Random(seed)
     reports = 0 if seed == 0 else moment.randrange(3000)
-    path, reported = record_and_kill(tmp_path, reports, moment.random() * 0.02)
+    path, reported = record_and_kill(quick_path, reports, moment.random() * 0.02)
 
     assert open_episode(path).info.state is EpisodeState.INTERRUPTED
     report = recover(path)
@@ -70,15 +80,15 @@ def test_a_killed_recording_keeps_exactly_what_was_appended(tmp_path: Path, seed
     assert errors(path) == []
     assert not recover(path).repaired
     assert recover(path).info == report.info
-    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+    assert [entry.name for entry in quick_path.iterdir()] == [path.name]
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(("what", "least"), [("finish", 60), ("discard", 50), ("recover", 90), ("restore", 2)])
-def test_death_at_any_step_loses_nothing(tmp_path: Path, what: str, least: int) -> None:
+def test_death_at_any_step_loses_nothing(quick_path: Path, what: str, least: int) -> None:
     done = subprocess.run(
-        [sys.executable, SCRIPT.with_name("die_at_every_step.py"), what, tmp_path],
+        [sys.executable, SCRIPT.with_name("die_at_every_step.py"), what, quick_path],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
