@@ -139,7 +139,9 @@ def test_a_joint_that_stays_silent_gives_gaps_then_an_error_never_a_value(line, 
     line.inject(FaultKind.LOST, remaining=None, source=3)
     assert arm.read(0.05) is None
     assert arm.dropped() > 0
-    with pytest.raises(BusError, match=r"arm on .*: no whole sample for 0\.\d s, no valid reply from elbow \(id 3\)"):
+    with pytest.raises(
+        BusError, match=r"arm on .*: no whole sample for \d\.\d s, no valid reply from .*elbow \(id 3\)"
+    ):
         read_until_error(arm)
     line.server.faults.clear()
     reader = PollingReader(arm.name, arm.read)
