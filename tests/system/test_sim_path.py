@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +15,10 @@ from recorder.errors import RecorderError
 from recorder.reader import open_episode
 from recorder.segments import ControlSource
 from recorder.streams import StreamRole
+from tests.system.commands import CONFIG, ROOT, children_of, teleop, wait_for
 
-ROOT = Path(__file__).parents[2]
-SIM = ROOT / "launch" / "config" / "sim.yaml"
+SIM = CONFIG / "sim.yaml"
 pytestmark = [pytest.mark.slow, pytest.mark.gl, pytest.mark.timeout(180)]
-
-
-def teleop(*arguments: object, expect: int = 0) -> str:
-    command = [sys.executable, "-m", "teleop_app", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=150, cwd=ROOT, check=False)
-    assert done.returncode == expect, f"{arguments}: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
-    assert "Traceback" not in done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +31,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def listed(collection: Path) -> list[dict[str, Any]]:
-    return json.loads(teleop("episodes", "list", collection, "--json"))
+    return json.loads(teleop("episodes", "list", collection, "--json").stdout)
 
 
 def test_the_list_says_what_was_recorded(listed: list[dict[str, Any]]) -> None:
@@ -90,7 +81,7 @@ def test_the_operator_rows_are_what_the_operator_asked_for(collection: Path) -> 
 
 def test_the_episodes_verify_and_export(collection: Path, tmp_path: Path) -> None:
     teleop("episodes", "verify", collection)
-    report = json.loads(teleop("export", "lerobot", collection, tmp_path / "lerobot", "--json"))
+    report = json.loads(teleop("export", "lerobot", collection, tmp_path / "lerobot", "--json").stdout)
     assert report["episodes"] == 2, report["left_out"]
     import pyarrow.parquet as pq
 
@@ -111,8 +102,8 @@ def test_a_killed_station_leaves_an_episode_that_recovers_and_no_process(tmp_pat
     os.kill(station.pid, signal.SIGKILL)
     station.wait(10)
     wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in children))
-    assert json.loads(teleop("episodes", "list", folder, "--json"))[0]["state"] == "interrupted"
-    (recovered,) = json.loads(teleop("episodes", "recover", folder, "--json"))
+    assert json.loads(teleop("episodes", "list", folder, "--json").stdout)[0]["state"] == "interrupted"
+    (recovered,) = json.loads(teleop("episodes", "recover", folder, "--json").stdout)
     assert recovered["state"] == "recovered"
     assert recovered["streams"]["control"]["samples"] > 100
     assert recovered["streams"]["front"]["samples"] >= 1
@@ -125,22 +116,3 @@ def seen_rows(folder: Path) -> int:
         return sum(len(open_episode(path).streams["control"]) for path in folder.glob("*.zarr"))
     except (RecorderError, KeyError):
         return 0
-
-
-def wait_for(condition: Any, timeout_s: float = 40.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, "timed out"
-        time.sleep(0.02)
-
-
-def children_of(pid: int) -> list[int]:
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rsplit(")", 1)[1].split()
-        except (OSError, IndexError):
-            continue
-        if int(fields[1]) == pid:
-            found.append(int(stat.parent.name))
-    return found
