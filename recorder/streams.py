@@ -85,6 +85,17 @@ class NumericStreamSpec(StreamSpec):
             raise ValueError(f"stream {self.name}: field names repeat: {names}")
         return self
 
+    @model_validator(mode="after")
+    def _dimensions_have_one_length(self) -> "NumericStreamSpec":
+        lengths: dict[str, int] = {}
+        for field in self.fields:
+            for dim, length in zip(field.dims, field.shape, strict=True):
+                if dim == "time" or lengths.setdefault(dim, length) != length:
+                    raise ValueError(
+                        f"stream {self.name}: field {field.name}: dimension {dim} has another length already"
+                    )
+        return self
+
 
 class ImageStreamSpec(StreamSpec):
     """A stream of RGB frames, stored as one JPEG each."""
