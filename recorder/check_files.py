@@ -40,7 +40,7 @@ def _check_document(subject: Subject, array: ArrayLayout, lengths: dict[str, int
     except RecorderError as error:
         return [subject.error(str(error), array.name)]
     lengths[array.name] = rows
-    expected = json.loads(array.encode(rows))
+    expected = json.loads(array.encode(rows, metadata.read_drops(subject.path)))
     wrong = sorted(key for key in expected.keys() | found.keys() if expected.get(key) != found.get(key))
     return [subject.error(f"wrong metadata: {', '.join(wrong)}", array.name)] if wrong else []
 

@@ -68,6 +68,8 @@ def _compare(subject: Subject, stored: StreamSummary, found: StreamSummary) -> l
         for name in _FIGURES
         if getattr(stored, name) != getattr(found, name)
     ]
+    if stored.drops != metadata.read_drops(subject.path):
+        findings.append(subject.error("the number of dropped samples is not what the episode says", TIME))
     if stored.drops:
         findings.append(subject.warning(f"{stored.drops} samples were lost before they were recorded"))
     if stored.lost:

@@ -62,6 +62,7 @@ class ImageStreamWriter(FileStreamWriter):
         self._shard: OpenShard | None = None
         self._full: list[OpenShard] = []
         self._committed = 0
+        self._published_drops = 0
 
     def append(self, time_ns: int, received_ns: int, values: Values) -> None:
         """Store one frame; once this returns it survives the death of the process.
@@ -114,13 +115,16 @@ class ImageStreamWriter(FileStreamWriter):
         with self._append_lock:
             if self._closed and self._shard is not None:
                 self._finish_shard(self._shard)
-            full, current = tuple(self._full), self._shard
+            full, current, drops = tuple(self._full), self._shard, self._counter.drops
         for done in full:
-            self._publish(done)
+            self._sync_full(done)
+        if full or drops != self._published_drops:
+            self._folder.publish(self._committed, drops)
+            self._published_drops = drops
         if current is not None:
             os.fdatasync(current.descriptor)
 
-    def _publish(self, done: OpenShard) -> None:
+    def _sync_full(self, done: OpenShard) -> None:
         os.fdatasync(done.descriptor)
         number, row = divmod(done.first_row, self._chunk_rows)
         stop = row + len(done.stamps)
@@ -130,7 +134,6 @@ class ImageStreamWriter(FileStreamWriter):
             rows[row:stop] = [stamps[column] for stamps in done.stamps]
             files.sync(*files.unsynced())
         self._committed = done.first_row + len(done.stamps)
-        self._folder.publish(self._committed)
         os.close(done.descriptor)
         self._full.remove(done)
 

@@ -20,6 +20,8 @@ from recorder.streams import AnyStreamSpec, FieldSpec, ImageStreamSpec, NumericS
 TIME = "time"
 RECEIVED = "received"
 IMAGE = "image"
+DROPPED = "dropped_samples"
+"""Attribute of `time`: samples known to be lost before they reached the recorder; absent if none."""
 FRAMES_PER_SHARD = 256
 CHUNK_SECONDS = 60
 """A chunk of numbers holds at least so many seconds at the expected rate, and less than twice that."""
@@ -43,9 +45,12 @@ class ArrayLayout:
     chunk_rows: int
     document: dict[str, Any]
 
-    def encode(self, rows: int) -> bytes:
-        """The metadata document at a length of `rows`."""
-        return json.dumps({**self.document, "shape": [rows, *self.row_shape]}, allow_nan=False).encode()
+    def encode(self, rows: int, drops: int = 0) -> bytes:
+        """The metadata document at a length of `rows`; of the stamps it also says how many samples were dropped."""
+        document = {**self.document, "shape": [rows, *self.row_shape]}
+        if drops and self.name == TIME:
+            document["attributes"] = {**document["attributes"], DROPPED: drops}
+        return json.dumps(document, allow_nan=False).encode()
 
 
 def array_layouts(spec: NumericStreamSpec | ImageStreamSpec) -> tuple[ArrayLayout, ...]:
@@ -177,3 +182,13 @@ def read_rows(stream: Path, name: str) -> int:
     if not isinstance(shape, list) or not shape or not isinstance(shape[0], int):
         raise EpisodeFormatError(f"{stream / name}: the metadata gives no shape")
     return shape[0]
+
+
+def read_drops(stream: Path) -> int:
+    """Dropped samples as the metadata of a stream's stamps says; 0 if it says nothing or cannot be read."""
+    try:
+        attributes = read_document(stream / TIME).get("attributes")
+    except EpisodeFormatError:
+        return 0
+    drops = attributes.get(DROPPED, 0) if isinstance(attributes, dict) else 0
+    return drops if isinstance(drops, int) else 0

@@ -31,7 +31,8 @@ class NumericStreamWriter(FileStreamWriter):
         self._reserved = 0
         self._row_bytes = sum(row_bytes(array) for array in folder.arrays)
         self._rows: list[NDArray[Any]] = []
-        self._committed = 0
+        self._committed = 0, 0
+        """Rows and drops as they were published last."""
         self._allocate_lock = threading.Lock()
 
     def append(self, time_ns: int, received_ns: int, values: Values) -> None:
@@ -101,14 +102,14 @@ class NumericStreamWriter(FileStreamWriter):
 
     def _commit(self) -> None:
         with self._append_lock:
-            rows = self._counter.samples
+            rows, drops = self._counter.samples, self._counter.drops
             pending = [files.unsynced() for files in self._files]
-        if rows == self._committed:
+        if (rows, drops) == self._committed:
             return
         for files, (full, current) in zip(self._files, pending, strict=True):
             files.sync(full, current)
-        self._folder.publish(rows)
-        self._committed = rows
+        self._folder.publish(rows, drops)
+        self._committed = rows, drops
         if not self._closed:
             self._reserve_ahead(rows)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from recorder import layout, stream_files
+from recorder import layout, metadata, stream_files
 from recorder.episode import EpisodeInfo, StreamSummary
 from recorder.metadata import IMAGE, TIME, ArrayLayout
 from recorder.repair_images import repair_images
@@ -58,7 +58,8 @@ def repair_stream(path: Path, spec: NumericStreamSpec | ImageStreamSpec, *, same
         else:
             rows, losses = _repair_numbers(folder, same_boot=same_boot)
             size = rows * sum(row_bytes(array) for array in folder.arrays)
-        folder.publish(rows)
+        drops = metadata.read_drops(path)
+        folder.publish(rows, drops)
     finally:
         folder.release()
     if never_began and not rows:
@@ -66,6 +67,7 @@ def repair_stream(path: Path, spec: NumericStreamSpec | ImageStreamSpec, *, same
     whole = [array for array in folder.arrays if array.name != IMAGE and holds_rows(path / array.name, array, rows)]
     time, received = (read_rows(path / array.name, array, 0, rows) for array in folder.arrays[:2])
     figures = {
+        "drops": drops,
         "lost": "; ".join(losses),
         "checksums": {array.name: checksums(path / array.name, array, rows) for array in whole},
     }

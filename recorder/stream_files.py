@@ -18,10 +18,10 @@ class StreamFolder:
     arrays: tuple[ArrayLayout, ...]
     descriptor: int
 
-    def publish(self, rows: int) -> None:
+    def publish(self, rows: int, drops: int) -> None:
         """Say that every array has `rows` rows; their data must be on disk already."""
         for array in self.arrays:
-            layout.replace_file(layout.metadata_path(self.path / array.name), array.encode(rows))
+            layout.replace_file(layout.metadata_path(self.path / array.name), array.encode(rows, drops))
 
     def release(self) -> None:
         """Let go of the lock."""

@@ -1,5 +1,7 @@
 import json
 import multiprocessing
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -180,8 +182,21 @@ def test_a_torn_line_of_the_journal_is_passed_over(tmp_path: Path, caplog: pytes
     writer.discard()
 
 
-def test_ending_an_episode_takes_no_longer_when_it_is_the_fiftieth(tmp_path: Path) -> None:
-    for index in range(50):
-        _, info = record(tmp_path, {"arm": 2}, [ARM])
-        assert info.index == index
-    assert [info.index for info in list_episodes(tmp_path)] == list(range(50))
+def test_the_fiftieth_episode_costs_what_the_first_did(tmp_path: Path) -> None:
+    record(tmp_path, {"arm": 2, "camera": 2}, [ARM, CAMERA])
+    held = (len(list(Path("/proc/self/fd").iterdir())), threading.active_count())
+    fastest = []
+    for _ in range(50):
+        writer = EpisodeWriter.create(tmp_path, new_episode([CAMERA]))
+        stream = open_stream(writer.path, CAMERA)
+        times = []
+        for row in range(100):
+            begin = time.perf_counter_ns()
+            stream.append(stamp_ns(row), stamp_ns(row), frame(row))
+            times.append(time.perf_counter_ns() - begin)
+        writer.finish(stamp_ns(100), {"camera": stream.close()})
+        fastest.append(min(times))
+    assert min(fastest[-10:]) <= 1.5 * min(fastest[:10])
+    assert (len(list(Path("/proc/self/fd").iterdir())), threading.active_count()) == held
+    assert ".zarr" not in Path("/proc/self/maps").read_text(encoding="utf-8")
+    assert [info.index for info in list_episodes(tmp_path)] == list(range(51))

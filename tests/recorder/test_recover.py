@@ -195,6 +195,23 @@ def test_rows_behind_the_last_commit_count_only_without_a_power_loss(
     assert errors(report.path) == []
 
 
+def test_drops_that_were_committed_are_still_counted(tmp_path: Path) -> None:
+    writer = EpisodeWriter.create(tmp_path / "col", new_episode([ARM, CAMERA]))
+    streams = [open_stream(writer.path, spec) for spec in (ARM, CAMERA)]
+    for drops, stream in enumerate(streams, 3):
+        stream.add_drops(drops)
+        stream.commit()
+    shutil.copytree(tmp_path / "col", tmp_path / "killed")
+    for stream in streams:
+        stream.close()
+    writer.discard()
+
+    report = recover(tmp_path / "killed" / writer.path.name)
+
+    assert {name: summary.drops for name, summary in report.info.streams.items()} == {"arm": 3, "camera": 4}
+    assert errors(report.path) == []
+
+
 def test_recover_needs_an_episode(tmp_path: Path) -> None:
     with pytest.raises(EpisodeNotFoundError, match="no episode at"):
         recover(tmp_path / "000000-x.zarr")
