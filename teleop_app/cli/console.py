@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from teleop_app.cli.extras import extra
 from teleop_app.station.errors import StationError
 from teleop_app.station.messages import DEFAULT_REQUEST_PORT
 
@@ -23,7 +24,8 @@ def console(
     quit_after: Annotated[float | None, typer.Option(help="Close by itself after so long [s].")] = None,
 ) -> None:
     """Open the window. Closing it ends a station that it started, never one that ran before."""
-    from teleop_app.console.app import run_console
+    with extra("console", "the window"):
+        from teleop_app.console.app import run_console
 
     if station_file is None:
         raise typer.Exit(run_console(connect, theme=theme, screenshot=screenshot, quit_after_s=quit_after))

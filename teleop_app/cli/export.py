@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from recorder.segments import Outcome
+from teleop_app.cli.extras import extra
 from teleop_app.cli.output import print_json, print_line
 
 app = typer.Typer(no_args_is_help=True, help="Export episodes for training.")
@@ -24,8 +25,9 @@ def lerobot(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Export to LeRobot v3.0, resampled by true time, H.264 video, exact statistics."""
-    from recorder.exporters.lerobot import export_lerobot
-    from recorder.exporters.lerobot_options import LerobotOptions
+    with extra("export", "an export to LeRobot"):
+        from recorder.exporters.lerobot import export_lerobot
+        from recorder.exporters.lerobot_options import LerobotOptions
 
     options = LerobotOptions(outcomes=tuple(outcome or ()), strict=strict, overwrite=overwrite)
     report = export_lerobot(source, out, fps=fps, workers=workers, options=options)

@@ -153,9 +153,8 @@ class MainWindow(QMainWindow):
     def _say_changes(self, reading: Reading | None) -> None:
         if reading is not None:
             self.side.joints.add(reading)
-        self.banner.show_situation(self.situation)
-        self.faults.show_situation(self.situation)
-        self.action_bar.show_situation(self.situation)
+        for panel in (self.banner, self.grid, self.faults, self.action_bar):
+            panel.show_situation(self.situation)
         if self.chronicle.note(self.situation):
             self.show_situation()
             self.bridge.request(Verb.EPISODES)
@@ -200,7 +199,7 @@ class MainWindow(QMainWindow):
 
     def show_situation(self) -> None:
         """Show every panel how things stand."""
-        for panel in (self.top_bar, self.banner, self.faults, self.grid, self.side, self.action_bar):
+        for panel in (self.top_bar, self.side, self.banner, self.grid, self.faults, self.action_bar):
             panel.show_situation(self.situation)
 
     # life ------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from drivers.errors import DriverError
 from recorder.episode import Anchor, EpisodeInfo, Event, StreamSummary
 from recorder.episode_writer import EpisodeWriter, NewEpisode, discard, restore
 from recorder.errors import RecorderError
-from recorder.layout import trash_path
+from recorder.layout import episode_paths, trash_path
 from recorder.segments import CollectionMode, Outcome
 from teleop_app import __version__
 from teleop_app.station.config import StationConfig
@@ -51,6 +51,9 @@ class Session:
         """Episodes kept since the session began."""
         self.message = ""
         """What became of the last episode, one sentence."""
+        self.listed, self.trashed = 0, 0
+        """Episodes in the collection and in its trash, as of the last change."""
+        self._count()
         self.save_s = 0.0
         """How long the last stop took, from the request to the closed episode [s]."""
 
@@ -125,6 +128,7 @@ class Session:
             self.save_s = (clock.now_ns() - asked_ns) / 1e9
             self.last, self.last_path = info, writer.path
             self.kept += 1
+            self._count()
             self.message = (
                 f"Episode {info.index} kept: {info.duration_s:.1f} s, {len(info.interventions)} interventions."
             )
@@ -143,9 +147,10 @@ class Session:
             elif self.last_path is not None:
                 trashed = discard(self.last_path)
             else:
-                raise RequestRefusedError("there is no episode to discard")
+                raise RequestRefusedError("there is no episode of this session to discard; choose one of the list")
             if self.last is not None and trashed.name.endswith(f"{self.last.id}.zarr"):
                 self.last_path, self.last, self.kept = None, None, self.kept - 1
+            self._count()
             self._last_discarded = trashed
             self.message = f"{trashed.stem} is in the trash; it can be brought back."
             return trashed
@@ -160,8 +165,15 @@ class Session:
             if trashed is None:
                 raise RequestRefusedError("nothing has been discarded in this session")
             restored = restore(trashed)
+            self._count()
             self.message = f"{restored.stem} is back."
             return restored
+
+    def _count(self) -> None:
+        """Look what is on disk, so that nobody has to twenty times a second."""
+        self.listed = len(episode_paths(self.collection)) if self.collection.is_dir() else 0
+        trash = trash_path(self.collection)
+        self.trashed = len(episode_paths(trash)) if trash.is_dir() else 0
 
     def _find(self, folder: Path, episode_id: str) -> Path:
         found = [path for path in folder.glob("*.zarr") if path.stem.endswith(episode_id)]

@@ -95,6 +95,10 @@ class Verbs:
             why[Verb.RECORD] = "An episode is being recorded."
         else:
             why |= dict.fromkeys(NEEDS_EPISODE, "No episode is being recorded.")
+        if not recording and not station.session.listed:
+            why[Verb.DISCARD] = "There is no episode to discard."
+        if not station.session.trashed:
+            why[Verb.UNDO_DISCARD] = "Nothing has been discarded."
         return why
 
     def _hello(self, _args: dict[str, Any], _client: str) -> Answer:

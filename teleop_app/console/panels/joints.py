@@ -38,7 +38,7 @@ class JointPlot(Panel):
         """Of the last statuses, the newest at the end [s]."""
         self._values: dict[str, np.ndarray[tuple[int, int], np.dtype[np.float64]]] = {}
         """Kind -> shape (_KEEP, n_joints) [rad], NaN where there is none."""
-        self._curves: list[pg.PlotCurveItem] = []
+        self.curves: list[pg.PlotCurveItem] = []
         self._span = (0.0, 0.0)
         self.legend: QLabel = small()
         self.legend.setTextFormat(Qt.TextFormat.RichText)
@@ -107,7 +107,7 @@ class JointPlot(Panel):
         times = self._times[kept] - self._times[-1]
         series = [self._values[kind][kept, joint] for kind, joint in self._drawn()]
         self._fit_height(series)
-        for curve, values in zip(self._curves, series, strict=True):
+        for curve, values in zip(self.curves, series, strict=True):
             curve.setData(times, values, connect="finite")
 
     def _fit_height(self, series: list[Series]) -> None:
@@ -131,10 +131,10 @@ class JointPlot(Panel):
 
     def _show_choice(self) -> None:
         self.choice.setText(f"{self.selected}  ▸")
-        for curve in self._curves:
+        for curve in self.curves:
             self._box.removeItem(curve)
-        self._curves = [pg.PlotCurveItem(pen=pen) for pen in self._pens()]
-        for curve in self._curves:
+        self.curves = [pg.PlotCurveItem(pen=pen) for pen in self._pens()]
+        for curve in self.curves:
             self._box.addItem(curve)
         c, sep = self._palette, "&nbsp;&nbsp; "
         self.legend.setText(
