@@ -9,7 +9,7 @@ import typer
 from drivers.errors import DriverError
 from recorder.errors import RecorderError
 from teleop_app import __version__
-from teleop_app.cli import console, episodes, export, record, replay, station
+from teleop_app.cli import console, episodes, export, record, replay, send, station
 from teleop_app.station.errors import StationError
 
 USER_ERROR = 2
@@ -26,6 +26,8 @@ app.add_typer(export.app, name="export")
 app.command("console")(console.console)
 app.command("record")(record.record)
 app.command("station")(station.station)
+app.command("send")(send.send)
+app.command("status")(send.status)
 app.command("replay")(replay.replay)
 
 

@@ -95,7 +95,7 @@ class MainWindow(QMainWindow):
         self.action_bar.triggered.connect(self.trigger)
         self.side.reasons.triggered.connect(self.trigger)
         self.side.episodes.discard_asked.connect(self._discard)
-        self.top_bar.task_entered.connect(lambda task: self.bridge.request(Verb.SET_TASK, {"task": task}))
+        self.top_bar.task_entered.connect(self._set_task)
         self.top_bar.task.focused.connect(self._say_typing)
         self.show_situation()
 
@@ -117,6 +117,9 @@ class MainWindow(QMainWindow):
 
     def _discard(self, episode: str, discard: bool) -> None:  # noqa: FBT001 - the signature of a signal
         self.bridge.request(Verb.DISCARD if discard else Verb.UNDO_DISCARD, {"id": episode})
+
+    def _set_task(self, task: str) -> None:
+        self.bridge.request(Verb.SET_TASK, {"task": task})
 
     def _say_typing(self) -> None:
         self.log.say("Writing the task: keys write text now, only Esc still stops the arm. Enter ends it.", Level.AMBER)

@@ -51,12 +51,21 @@ def _read(path: Path, ancestors: int) -> dict[str, Any]:
         raise StationFileError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(document, dict):
         raise StationFileError(f"{path}: a station file is a mapping, this is {type(document).__name__}")
+    _resolve_paths(document, path.parent)
     parent = document.pop("extends", None)
     if parent is None:
         return document
     if ancestors == 0:
         raise StationFileError(f"{path}: extends: more than {MOST_ANCESTORS} files extend one another")
     return _merged(_read(path.parent / str(parent), ancestors - 1), document)
+
+
+def _resolve_paths(document: dict[str, Any], folder: Path) -> None:
+    """Paths in a station file are relative to that file."""
+    devices = document.get("devices")
+    for device in devices if isinstance(devices, list) else ():
+        if isinstance(device, dict) and isinstance(device.get("calibration"), str):
+            device["calibration"] = str(folder / device["calibration"])
 
 
 def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ class ActionBar(QWidget):
             if action.slot in self.buttons:
                 continue
             button = ActionButton(palette)
-            button.clicked.connect(lambda _checked, button=button: self._clicked(button))
+            button.triggered.connect(self.triggered)
             if action.emphasis is Emphasis.STOP:
                 row.addSpacing(2 * GRID)
             row.addWidget(button, _STRETCH[action.emphasis])
@@ -41,7 +41,3 @@ class ActionBar(QWidget):
             action = in_slot(ACTIONS, slot, status)
             reason = refusal(action, status, situation.trouble)
             button.show_action(action, key_now(action, status), reason, tooltip(action, status, reason))
-
-    def _clicked(self, button: ActionButton) -> None:
-        if button.action_shown is not None:
-            self.triggered.emit(button.action_shown)

@@ -1,6 +1,6 @@
 """A button that carries its key cap."""
 
-from PyQt6.QtCore import QRectF, QSize, Qt
+from PyQt6.QtCore import QRectF, QSize, Qt, pyqtSignal
 from PyQt6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
 from PyQt6.QtWidgets import QPushButton, QSizePolicy
 from typing_extensions import override
@@ -12,6 +12,9 @@ from teleop_app.console.theme import BODY, GRID, SMALL, Palette, typeface
 class ActionButton(QPushButton):
     """Text and cap, painted so that both dim together; takes no focus, since Space is an action of its own."""
 
+    triggered = pyqtSignal(object)
+    """The `Action` that it shows; a signal of its own, since a lambda would keep the whole window in memory."""
+
     def __init__(self, palette: Palette) -> None:
         """Begin empty."""
         super().__init__()
@@ -20,6 +23,7 @@ class ActionButton(QPushButton):
         self.key_shown = ""
         self.reason = ""
         """Why it is dimmed; empty while it is not."""
+        self.clicked.connect(self._tell)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setFixedHeight(6 * GRID)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -34,6 +38,9 @@ class ActionButton(QPushButton):
         self.setAccessibleName(action.text)
         self.updateGeometry()
         self.update()
+
+    def _tell(self) -> None:
+        self.triggered.emit(self.action_shown)
 
     def _fonts(self) -> tuple[QFontMetrics, QFontMetrics]:
         bold = self.action_shown is not None and self.action_shown.emphasis is not Emphasis.NORMAL

@@ -7,6 +7,23 @@ from teleop_app.console.actions import Action
 from teleop_app.console.panels.labels import Panel, small
 
 
+class ReasonButton(QPushButton):
+    """One reason with its key."""
+
+    triggered = pyqtSignal(object)
+
+    def __init__(self, action: Action) -> None:
+        """Show `action`."""
+        super().__init__(f"{action.shortcut}    {action.text}")
+        self._action = action
+        self.setObjectName("reason")
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.clicked.connect(self._tell)
+
+    def _tell(self) -> None:
+        self.triggered.emit(self._action)
+
+
 class ReasonPanel(Panel):
     """The reasons with their keys."""
 
@@ -27,10 +44,8 @@ class ReasonPanel(Panel):
             button.deleteLater()
         self.buttons = {}
         for place, action in enumerate(actions):
-            button = QPushButton(f"{action.shortcut}    {action.text}")
-            button.setObjectName("reason")
-            button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-            button.clicked.connect(lambda _checked, action=action: self.triggered.emit(action))
+            button = ReasonButton(action)
+            button.triggered.connect(self.triggered)
             self.rows.insertWidget(1 + place, button)
             self.buttons[action.key] = button
 
