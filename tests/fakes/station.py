@@ -72,31 +72,20 @@ FAULT = (
 
 def denied_in(phase: str, *, recording: bool, episodes: int, discarded: bool) -> dict[Verb, str]:
     """Why each verb would be refused now."""
-    denied: dict[Verb, str] = {}
-    if recording:
-        denied[Verb.RECORD] = "An episode is already being recorded."
-    else:
-        denied[Verb.STOP_EPISODE] = "No episode is being recorded."
-        if not episodes:
-            for verb in (Verb.SUCCESS, Verb.FAILURE, Verb.DISCARD):
-                denied[verb] = "There is no episode yet."
-    if not discarded:
-        denied[Verb.UNDO_DISCARD] = "Nothing was discarded."
-    if phase not in TAKEOVER_FROM:
-        denied[Verb.TAKEOVER] = f"Takeover is not possible during {phase}."
-    if phase not in RELEASE_FROM:
-        denied[Verb.RELEASE] = "You do not command the arm."
-    if phase in ("hold", "stopped"):
-        denied[Verb.PAUSE] = "The arm already holds."
-    if phase != "hold":
-        denied[Verb.RESUME] = "The arm is not on hold."
-    if phase != "stopped":
-        denied[Verb.REARM] = "Nothing is latched."
-    else:
-        denied[Verb.STOP] = "Already stopped."
-    if phase != "operator":
-        denied[Verb.REASON] = "There was no intervention yet."
-    return denied
+    rules = (
+        (recording, (Verb.RECORD,), "An episode is already being recorded."),
+        (not recording, (Verb.STOP_EPISODE,), "No episode is being recorded."),
+        (not recording and not episodes, (Verb.SUCCESS, Verb.FAILURE, Verb.DISCARD), "There is no episode yet."),
+        (not discarded, (Verb.UNDO_DISCARD,), "Nothing was discarded."),
+        (phase not in TAKEOVER_FROM, (Verb.TAKEOVER,), f"Takeover is not possible during {phase}."),
+        (phase not in RELEASE_FROM, (Verb.RELEASE,), "You do not command the arm."),
+        (phase in ("hold", "stopped"), (Verb.PAUSE,), "The arm already holds."),
+        (phase != "hold", (Verb.RESUME,), "The arm is not on hold."),
+        (phase != "stopped", (Verb.REARM,), "Nothing is latched."),
+        (phase == "stopped", (Verb.STOP,), "Already stopped."),
+        (phase != "operator", (Verb.REASON,), "There was no intervention yet."),
+    )
+    return {verb: reason for holds, verbs, reason in rules if holds for verb in verbs}
 
 
 class FakeStation:
@@ -114,7 +103,7 @@ class FakeStation:
     ) -> None:
         self.cameras, self.joints, self.camera_hz, self.size = cameras, joints, camera_hz, size
         self._ports = (request_port, feed_port)
-        self.endpoint = ""
+        self.endpoint = self.feed_endpoint = ""
         self.requests: list[Request] = []
         self.refuse: dict[Verb, str] = {}
         self.mute: set[Verb] = set()
@@ -137,7 +126,7 @@ class FakeStation:
     def start(self) -> "FakeStation":
         self._stop.clear()
         self._ready.clear()
-        self._frames = self._frames or {c: list(_moving_frames(i, self.size)) for i, c in enumerate(self.cameras)}
+        self._frames = self._frames or {c: list(moving_frames(i, self.size)) for i, c in enumerate(self.cameras)}
         self._thread = threading.Thread(target=self._run, name="fake-station", daemon=True)
         self._thread.start()
         assert self._ready.wait(5), "the fake station did not start"
@@ -158,8 +147,9 @@ class FakeStation:
 
     # script ----------------------------------------------------------------------------------------------------
 
-    def enter(self, phase: str) -> None:
+    def enter(self, phase: str) -> str:
         self.phase, self._phase_since = phase, time.perf_counter()
+        return ""
 
     def update(self, **fields: object) -> None:
         """Override fields of every StationStatus from now on."""
@@ -168,6 +158,9 @@ class FakeStation:
     def verbs(self) -> list[Verb]:
         """What clients asked, without the console's own housekeeping."""
         return [r.verb for r in list(self.requests) if r.verb not in (Verb.HELLO, Verb.EPISODES)]
+
+    def requests_of(self, verb: Verb) -> list[Request]:
+        return [request for request in list(self.requests) if request.verb is verb]
 
     def scene(self, name: str) -> None:
         """Play one of SCENES."""
@@ -184,7 +177,7 @@ class FakeStation:
         try:
             ports = [_bind(sock, port) for sock, port in zip((router, feed), self._ports, strict=True)]
             self._ports = (ports[0], ports[1])
-            self.endpoint, self._feed_endpoint = (f"tcp://127.0.0.1:{port}" for port in ports)
+            self.endpoint, self.feed_endpoint = (f"tcp://127.0.0.1:{port}" for port in ports)
             self._ready.set()
             self._serve(router, feed)
         finally:
@@ -240,7 +233,7 @@ class FakeStation:
             hello = Hello(
                 station="so101-lab",
                 app_version="0.1.0",
-                feed_endpoint=self._feed_endpoint,
+                feed_endpoint=self.feed_endpoint,
                 cameras=self.cameras,
                 reasons=REASONS,
             )
@@ -253,47 +246,56 @@ class FakeStation:
         return Reply(id=request.id, ok=True, message=self._act(request))
 
     def _act(self, request: Request) -> str:
-        match request.verb:
-            case Verb.RECORD:
-                self.recording, self._recording_since = True, time.perf_counter()
-                return f"Recording episode {len(self.episodes)}."
-            case Verb.STOP_EPISODE:
-                self._close_episode("unset")
-                return f"Episode {len(self.episodes) - 1} is kept."
-            case Verb.SUCCESS | Verb.FAILURE:
-                if self.recording:
-                    self._close_episode(request.verb.value)
-                else:
-                    self.episodes[-1] = self.episodes[-1].model_copy(update={"outcome": request.verb.value})
-                return f"Episode {self.episodes[-1].index} is a {request.verb.value}."
-            case Verb.DISCARD | Verb.UNDO_DISCARD:
-                if self.recording:
-                    self._close_episode("unset")
-                self.discarded = request.verb is Verb.DISCARD
-                self.episodes[-1] = self.episodes[-1].model_copy(update={"discarded": self.discarded})
-                return f"Episode {self.episodes[-1].index} is {'in the trash' if self.discarded else 'back'}."
-            case Verb.TAKEOVER:
-                self.enter("engage" if self.phase == "ready" else "align")
-            case Verb.RELEASE:
-                self.enter("settle")
-            case Verb.PAUSE | Verb.REARM:
-                self.enter("hold")
-            case Verb.RESUME:
-                self.enter("resume")
-            case Verb.STOP:
-                self.enter("stopped")
-            case Verb.SET_TASK:
-                self.task = str(request.args["task"])
-            case _:
-                pass
-        return f"{request.verb.value}: done."
+        acts: dict[Verb, Callable[[], str]] = {
+            Verb.RECORD: self._begin_episode,
+            Verb.STOP_EPISODE: lambda: self._close_episode("unset"),
+            Verb.SUCCESS: lambda: self._mark("success"),
+            Verb.FAILURE: lambda: self._mark("failure"),
+            Verb.DISCARD: lambda: self._trash(discarded=True),
+            Verb.UNDO_DISCARD: lambda: self._trash(discarded=False),
+            Verb.TAKEOVER: lambda: self.enter("engage" if self.phase == "ready" else "align"),
+            Verb.RELEASE: lambda: self.enter("settle"),
+            Verb.PAUSE: lambda: self.enter("hold"),
+            Verb.REARM: lambda: self.enter("hold"),
+            Verb.RESUME: lambda: self.enter("resume"),
+            Verb.STOP: lambda: self.enter("stopped"),
+            Verb.SET_TASK: lambda: self._set_task(str(request.args["task"])),
+        }
+        return acts.get(request.verb, lambda: f"{request.verb.value}: done.")()
 
-    def _close_episode(self, outcome: str) -> None:
+    def _set_task(self, task: str) -> str:
+        self.task = task
+        return f"The task is now: {task}."
+
+    def _begin_episode(self) -> str:
+        self.recording, self._recording_since = True, time.perf_counter()
+        return f"Recording episode {len(self.episodes)}."
+
+    def _mark(self, outcome: str) -> str:
+        if self.recording:
+            return self._close_episode(outcome)
+        self.episodes[-1] = self.episodes[-1].model_copy(update={"outcome": outcome})
+        return f"Episode {self.episodes[-1].index} is a {outcome}."
+
+    def _trash(self, *, discarded: bool) -> str:
+        if self.recording:
+            self._close_episode("unset")
+        self.discarded = discarded
+        self.episodes[-1] = self.episodes[-1].model_copy(update={"discarded": discarded})
+        return f"Episode {self.episodes[-1].index} is {'in the trash' if discarded else 'back'}."
+
+    def _close_episode(self, outcome: str) -> str:
         self.recording = False
         self.episodes.append(episode(len(self.episodes), outcome, time.perf_counter() - self._recording_since))
+        return f"Episode {len(self.episodes) - 1} is kept."
+
+    def _phase_said(self) -> str:
+        return str(self.overrides.get("phase", self.phase))
 
     def _denied(self) -> dict[Verb, str]:
-        return denied_in(self.phase, recording=self.recording, episodes=len(self.episodes), discarded=self.discarded)
+        return denied_in(
+            self._phase_said(), recording=self.recording, episodes=len(self.episodes), discarded=self.discarded
+        )
 
     # status ----------------------------------------------------------------------------------------------------
 
@@ -315,8 +317,7 @@ class FakeStation:
     def status(self) -> StationStatus:
         self._advance()
         now = time.perf_counter()
-        phase = str(self.overrides.get("phase", self.phase))
-        denied = denied_in(phase, recording=self.recording, episodes=len(self.episodes), discarded=self.discarded)
+        phase, denied = self._phase_said(), self._denied()
         fields: dict[str, object] = {
             "time_ns": time.monotonic_ns(),
             "station": "so101-lab",
@@ -413,7 +414,7 @@ def _touch(now: float, shift: float) -> list[list[float]]:
     return (1.8 * np.exp(-distance / 3)).round(3).tolist()  # type: ignore[no-any-return]
 
 
-def _moving_frames(seed: int, size: tuple[int, int], count: int = 60) -> Iterator[bytes]:
+def moving_frames(seed: int, size: tuple[int, int], count: int = 60) -> Iterator[bytes]:
     """A table, a bin and a block that moves, as JPEGs; seamless when repeated."""
     height, width = size
     ramp = np.linspace(70, 150, height, dtype=np.float32)[:, None, None] * np.ones((1, width, 3), np.float32)
