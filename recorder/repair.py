@@ -28,10 +28,13 @@ def repair_missing_summaries(
         EpisodeBusyError: A stream without a summary is still being written.
     """
     same_boot = info.boot_id == layout.boot_id()
-    return {
-        spec.name: known.get(spec.name) or repair_stream(episode / spec.name, spec, same_boot=same_boot)
-        for spec in info.stream_specs
-    }
+    summaries = {}
+    for spec in info.stream_specs:
+        path = episode / spec.name
+        began = layout.metadata_path(path).is_file()
+        summary = known.get(spec.name) if began else None
+        summaries[spec.name] = summary or repair_stream(path, spec, same_boot=same_boot)
+    return summaries
 
 
 def repair_stream(path: Path, spec: NumericStreamSpec | ImageStreamSpec, *, same_boot: bool) -> StreamSummary:

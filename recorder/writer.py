@@ -3,15 +3,18 @@
 Streams share nothing on disk, so each process opens and closes its own; the episode only has to exist.
 """
 
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from recorder import committer, stream_files
+from recorder.episode import StreamSummary
 from recorder.image_writer import ImageStreamWriter
 from recorder.numeric_writer import NumericStreamWriter
 from recorder.stream_writer import FileStreamWriter, StreamWriter, Values
 from recorder.streams import ImageStreamSpec, NumericStreamSpec
 
-__all__ = ["StreamWriter", "Values", "open_stream"]
+__all__ = ["StreamWriter", "Values", "close_all", "open_stream"]
 
 
 def open_stream(episode_dir: Path, spec: NumericStreamSpec | ImageStreamSpec) -> StreamWriter:
@@ -33,3 +36,19 @@ def open_stream(episode_dir: Path, spec: NumericStreamSpec | ImageStreamSpec) ->
     writer = ImageStreamWriter(spec, folder) if isinstance(spec, ImageStreamSpec) else NumericStreamWriter(spec, folder)
     writer.commit_with(committer.shared)
     return writer
+
+
+def close_all(streams: Mapping[str, StreamWriter]) -> dict[str, StreamSummary]:
+    """Close several streams at once, which waits for the disk once rather than for each of them.
+
+    Returns:
+        The summary of each stream, as `EpisodeWriter.finish` takes them.
+
+    Raises:
+        StreamStorageError: The disk refused the last commit of a stream; all others are closed nevertheless.
+    """
+    if not streams:
+        return {}
+    with ThreadPoolExecutor(len(streams), thread_name_prefix="recorder-close") as pool:
+        closing = {name: pool.submit(stream.close) for name, stream in streams.items()}
+    return {name: future.result() for name, future in closing.items()}

@@ -21,11 +21,10 @@ import zarr
 from mcap.writer import CompressionType, Writer
 
 from recorder import jpeg_codec
-from recorder.episode import StreamSummary
 from recorder.episode_writer import EpisodeWriter, NewEpisode
 from recorder.reader import open_episode
 from recorder.streams import AnyStreamSpec, FieldSpec, ImageStreamSpec, NumericStreamSpec, StreamRole
-from recorder.writer import StreamWriter, open_stream
+from recorder.writer import StreamWriter, close_all, open_stream
 
 JOINTS = 7
 START_NS = 1_000_000_000
@@ -301,7 +300,7 @@ def measure_close(folder: Path, seconds: int = 60) -> tuple[list[dict[str, Any]]
     """Time from stop to a complete episode, files, and the cost of syncing the same last second to plain files."""
     writer, streams = record_load(folder / "load", seconds)
     begin = time.perf_counter()
-    summaries: dict[str, StreamSummary] = {name: stream.close() for name, (_, stream) in streams.items()}
+    summaries = close_all({name: stream for name, (_, stream) in streams.items()})
     writer.finish(START_NS + seconds * 10**9, summaries)
     close_ms = (time.perf_counter() - begin) * 1e3
 

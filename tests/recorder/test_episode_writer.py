@@ -8,7 +8,7 @@ import pytest
 
 from recorder import journal, layout
 from recorder.collection import find, list_episodes, scan
-from recorder.episode import Anchor, Event
+from recorder.episode import Anchor, Event, StreamSummary
 from recorder.episode_writer import EpisodeWriter, discard, restore
 from recorder.errors import EpisodeBusyError, EpisodeFormatError, EpisodeNotFoundError, RecorderError
 from recorder.reader import open_episode
@@ -81,6 +81,16 @@ def _record_and_die(episode: Path) -> None:
     for row in range(7):
         stream.append(stamp_ns(row, 30), stamp_ns(row, 30) + 5, frame(row))
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_stream_that_was_never_opened_is_there_and_empty(tmp_path: Path) -> None:
+    writer = EpisodeWriter.create(tmp_path, new_episode([ARM, CAMERA]))
+    info = writer.finish(stamp_ns(1), {"arm": StreamSummary(samples=0)})
+    assert {name: summary.lost for name, summary in info.streams.items()} == dict.fromkeys(
+        ("arm", "camera"), "its writer never began"
+    )
+    assert [len(stream) for stream in open_episode(writer.path).streams.values()] == [0, 0]
+    assert {finding.severity for finding in verify(writer.path)} == {"warning"}
 
 
 def test_finish_refuses_while_a_stream_is_open(tmp_path: Path) -> None:

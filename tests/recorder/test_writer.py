@@ -21,7 +21,7 @@ from recorder.metadata import chunk_rows
 from recorder.row_files import RowFiles
 from recorder.streams import FieldSpec, ImageStreamSpec, NumericStreamSpec
 from recorder.validate import verify
-from recorder.writer import StreamWriter, open_stream
+from recorder.writer import StreamWriter, close_all, open_stream
 from tests.recorder.samples import ARM, CAMERA, PAD, arm_values, frame, new_episode, record, stamp_ns
 
 jpeg_codec.register()
@@ -263,6 +263,23 @@ def test_commits_beside_appends_lose_nothing(tmp_path: Path) -> None:
     found = recorder.open(writer.path).streams["pad"]
     np.testing.assert_array_equal(found.field("force")[:, 0, 0], np.arange(3000))
     assert verify(writer.path) == []
+
+
+def test_streams_close_together_and_one_that_cannot_does_not_keep_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = EpisodeWriter.create(tmp_path, new_episode([ARM, CAMERA]))
+    streams = {spec.name: open_stream(writer.path, spec) for spec in (ARM, CAMERA)}
+    streams["arm"].append(stamp_ns(0), stamp_ns(0), arm_values(0))
+    streams["camera"].append(stamp_ns(0), stamp_ns(0), frame(0))
+    monkeypatch.setattr(RowFiles, "sync", lambda *_: (_ for _ in ()).throw(OSError(5, "Input/output error")))
+    with pytest.raises(StreamStorageError, match="Input/output error"):
+        close_all(streams)
+    monkeypatch.undo()
+    info = writer.finish(stamp_ns(1), {})
+    assert {name: summary.samples for name, summary in info.streams.items()} == {"arm": 1, "camera": 1}
+    assert verify(writer.path) == []
+    assert close_all({}) == {}
 
 
 def test_allocation_that_fails_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
