@@ -8,8 +8,8 @@ import numpy as np
 
 from drivers import clock
 from drivers.configs import Ros2ArmConfig
-from drivers.errors import CommandRejectedError, DeviceConfigError
-from drivers.ros2.executor import RosRuntime
+from drivers.errors import CommandRejectedError
+from drivers.ros2.executor import RosRuntime, check_topic_name
 from drivers.samples import FloatArray
 
 FLUSH_S = 0.2
@@ -39,19 +39,13 @@ class JointCommander:
         Raises:
             DeviceConfigError: the topic's name is not valid.
         """
-        from rclpy.exceptions import InvalidTopicNameException
         from std_msgs.msg import Float64MultiArray
         from trajectory_msgs.msg import JointTrajectory
 
         message_class = JointTrajectory if self._config.command_type == "joint_trajectory" else Float64MultiArray
-        try:
-            self._publisher = self._runtime.call(
-                lambda: self._runtime.node.create_publisher(message_class, self._config.command_topic, 1)
-            )
-        except InvalidTopicNameException as error:
-            raise DeviceConfigError(
-                f"{self._config.name}: {self._config.command_topic!r} is not a valid topic name"
-            ) from error
+        topic = str(self._config.command_topic)
+        check_topic_name(topic)
+        self._publisher = self._runtime.call(lambda: self._runtime.node.create_publisher(message_class, topic, 1))
 
     def close(self) -> None:
         """Give the controller a moment to take the last command, then end; idempotent."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from drivers.errors import DriverError
+from drivers.errors import DeviceConfigError, DriverError
 from drivers.ros2.environment import require_ros
 
 log = logging.getLogger(__name__)
@@ -160,6 +160,24 @@ def release_runtime(runtime: RosRuntime) -> None:
         if runtime is _shared:
             _shared = None
         runtime.stop()
+
+
+def check_topic_name(topic: str) -> None:
+    """Check the form of a topic's name.
+
+    Raises:
+        DeviceConfigError: ROS does not allow it.
+    """
+    require_ros()
+    from rclpy.exceptions import InvalidTopicNameException
+    from rclpy.expand_topic_name import expand_topic_name
+    from rclpy.validate_full_topic_name import validate_full_topic_name
+
+    try:
+        validate_full_topic_name(expand_topic_name(topic, "node", "/"))
+    except (InvalidTopicNameException, ValueError) as error:
+        reason = " ".join(str(error).partition(", at /")[0].split()).rpartition("topic name ")[2].partition(":")[0]
+        raise DeviceConfigError(f"{topic!r} is not a valid topic name: it {reason}") from error
 
 
 def _stop_at_exit() -> None:

@@ -14,7 +14,7 @@ class Publisher:
     """One publisher of a topic, as the ROS graph shows it."""
 
     node: str
-    """Fully qualified node name."""
+    """Fully qualified node name, empty while unknown."""
     type: str
     """Message type, like sensor_msgs/msg/JointState."""
     reliability: str
@@ -24,7 +24,8 @@ class Publisher:
 
     def __str__(self) -> str:
         """For an operator's sentence."""
-        return f"{self.node} ({self.type}, {self.reliability.replace('_', ' ')}, {self.durability.replace('_', ' ')})"
+        node = self.node or "of an unknown node"
+        return f"{node} ({self.type}, {self.reliability.replace('_', ' ')}, {self.durability.replace('_', ' ')})"
 
 
 def wants_best_effort(publishers: Sequence[Publisher], message_type: str) -> bool:

@@ -13,14 +13,18 @@ from functools import partial
 from typing import Any
 
 from drivers import clock
-from drivers.errors import DeviceConfigError, DriverError
-from drivers.ros2.executor import RosRuntime, acquire_runtime, release_runtime
+from drivers.errors import DriverError
+from drivers.ros2.executor import RosRuntime, acquire_runtime, check_topic_name, release_runtime
 from drivers.ros2.qos import Publisher, describe, qos_problem, type_problem, wants_best_effort
 
 log = logging.getLogger(__name__)
 
 WATCH_S = 0.2
 """How often the publishers are looked at [s]; each look takes about 0.1 ms."""
+LOOKS_UNNAMED = 5
+"""Looks for which a problem waits for the publisher's name, which the graph learns a little after the publisher."""
+UNNAMED = "_NODE_NAME_UNKNOWN_"
+"""What rmw says until then."""
 LONGEST_TRANSIT_NS = 60_000_000_000
 """A middleware receive stamp older than this, or in the future, is a step of the wall clock and is not used [ns]."""
 
@@ -66,6 +70,7 @@ class TopicSubscription:
         self._publishers: tuple[Publisher, ...] = ()
         self._ever: dict[str, None] = {}
         self._best_effort = False
+        self._looks_unnamed = 0
         self._mismatch: tuple[str, bool] | None = None
         self._counts = dict.fromkeys(("messages", "overflowed", "lost_by_middleware", "resubscriptions"), 0)
         self.problem: str | None = None
@@ -78,16 +83,10 @@ class TopicSubscription:
             DriverError: no ROS 2.
             DeviceConfigError: the topic's name is not valid.
         """
+        check_topic_name(self.topic)
         self._runtime = acquire_runtime()
         self._node, self._class = self._runtime.node, message_class
-        from rclpy.exceptions import InvalidTopicNameException
-
-        try:
-            self._runtime.call(self._begin)
-        except InvalidTopicNameException as error:
-            raise DeviceConfigError(
-                f"{self.topic!r} is not a valid topic name: {' '.join(str(error).split())}"
-            ) from error
+        self._runtime.call(self._begin)
         return self._runtime
 
     def close(self) -> None:
@@ -199,10 +198,11 @@ class TopicSubscription:
     def _look(self) -> tuple[Publisher, ...]:
         found = []
         for info in self._node.get_publishers_info_by_topic(self.topic):
-            node = f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+            named = info.node_name != UNNAMED
+            node = f"{info.node_namespace.rstrip('/')}/{info.node_name}" if named else ""
             qos = info.qos_profile
             found.append(Publisher(node, info.topic_type, qos.reliability.name.lower(), qos.durability.name.lower()))
-        self._ever.update((str(publisher), None) for publisher in found)
+        self._ever.update((str(publisher), None) for publisher in found if publisher.node)
         return tuple(found)
 
     def _schedule_watch(self) -> None:
@@ -217,7 +217,11 @@ class TopicSubscription:
         self._retire()
         self._publishers = self._look()
         self._adapt(best_effort=wants_best_effort(self._publishers, self.message_type))
-        self.problem = type_problem(self.topic, self.message_type, self._publishers) or self._mismatch_problem()
+        problem = type_problem(self.topic, self.message_type, self._publishers) or self._mismatch_problem()
+        if problem is not None and self._looks_unnamed < LOOKS_UNNAMED and any(not p.node for p in self._publishers):
+            self._looks_unnamed += 1
+            return
+        self.problem, self._looks_unnamed = problem, 0
 
     def _retire(self) -> None:
         """End the subscription that was replaced one look ago, after taking what it still holds."""

@@ -12,12 +12,17 @@ from pathlib import Path
 
 import pytest
 
-PUBLISHER = Path(__file__).with_name("publisher.py")
-DOMAIN = str(20 + os.getpid() % 80)
-"""Set before the first context of this process; differs between test processes on one host."""
+from drivers.ros2.environment import prepare_environment
 
-os.environ["ROS_DOMAIN_ID"] = DOMAIN
-os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+PUBLISHER = Path(__file__).with_name("publisher.py")
+
+
+@pytest.fixture(autouse=True)
+def own_domain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every context of this folder lives on this host and on a domain that other test processes do not use."""
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(20 + os.getpid() % 80))
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    prepare_environment()
 
 
 class Foreign:
@@ -50,9 +55,6 @@ Publish = Callable[..., AbstractContextManager[Foreign]]
 @pytest.fixture
 def publish() -> Publish:
     """Start a process that publishes the given streams; it ends with the block."""
-    from drivers.ros2.environment import prepare_environment
-
-    prepare_environment()
 
     @contextlib.contextmanager
     def start(*streams: dict[str, object]) -> Iterator[Foreign]:

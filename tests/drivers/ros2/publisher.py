@@ -5,8 +5,9 @@ best_effort, depth, count, rate_hz, stamp: now | zero | seconds ahead, wait: boo
 "ready" when every publisher exists (and, with wait, is matched), "done" when all was published and acknowledged.
 """
 
-import hashlib
+import array
 import json
+import select
 import sys
 import time
 
@@ -44,7 +45,9 @@ def image_message(stream, index):
     channels = 1 if encoding == "mono8" else 3
     data = noise(index % stream.get("distinct", 4), height, width, channels)
     data[0, 0, 0], data[0, 1, 0] = index % 256, index // 256
-    return Image(height=height, width=width, encoding=encoding, step=width * channels, data=data.tobytes())
+    return Image(
+        height=height, width=width, encoding=encoding, step=width * channels, data=array.array("B", data.tobytes())
+    )
 
 
 def compressed_message(stream, index):
@@ -72,7 +75,7 @@ def say(word):
     sys.stdout.flush()
 
 
-def run(node, streams):
+def advertise(node, streams):
     publishers = []
     for stream in streams:
         reliability = ReliabilityPolicy[stream.get("qos", "reliable").upper()]
@@ -82,31 +85,37 @@ def run(node, streams):
     waiting = [p for p, stream in zip(publishers, streams, strict=True) if stream.get("wait", True)]
     while any(p.get_subscription_count() == 0 for p in waiting) and time.monotonic() < deadline:
         time.sleep(0.01)
+    return publishers
+
+
+def build(stream, index):
+    return KINDS[stream["kind"]][1](stream, index)
+
+
+def run(node, streams):
+    images = {  # built ahead: making frames must not slow the rate
+        (number, index): build(stream, index)
+        for number, stream in enumerate(streams)
+        if stream["kind"] != "joint_state"
+        for index in range(stream.get("count", 10))
+    }
+    publishers = advertise(node, streams)
     say("ready")
-    turns = [
+    turns = sorted(
         (index / stream.get("rate_hz", 100.0), number, index)
         for number, stream in enumerate(streams)
         for index in range(stream.get("count", 10))
-    ]
-    messages = {}
-    for number, stream in enumerate(streams):
-        if stream["kind"] != "joint_state":  # build ahead: making frames must not slow the rate
-            for index in range(min(stream.get("count", 10), 100)):
-                messages[number, index] = KINDS[stream["kind"]][1](stream, index)
+    )
     start = time.monotonic()
-    for due, number, index in sorted(turns):
-        time.sleep(max(0.0, start + due - time.monotonic()))
-        stream = streams[number]
-        message = messages.get((number, index)) or KINDS[stream["kind"]][1](stream, index)
-        publishers[number].publish(stamped(message, stream.get("stamp", "now")))
+    for due, number, index in turns:
+        if select.select([sys.stdin], [], [], max(0.0, start + due - time.monotonic()))[0]:
+            return  # end of input: the test wants no more
+        message = images.get((number, index)) or build(streams[number], index)
+        publishers[number].publish(stamped(message, streams[number].get("stamp", "now")))
     for publisher in publishers:
         publisher.wait_for_all_acked(Duration(seconds=5))
     say("done")
     sys.stdin.read()
-
-
-def digest(data):
-    return hashlib.sha256(bytes(data)).hexdigest()
 
 
 if __name__ == "__main__":
