@@ -127,7 +127,7 @@ def _candidate(path: Path, inputs: Inputs) -> Candidate:
         raise ExportError(f"its state is {info.state.value}: recover it first")
     if not info.task.strip():
         raise ExportError("it has no task text, which LeRobot needs")
-    name = info.station.get("name")
+    name = info.station.get("robot") or info.station.get("station")
     return Candidate(
         path=str(path),
         episode_id=info.id,

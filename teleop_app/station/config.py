@@ -132,6 +132,8 @@ class StationConfig(_Model):
     """One workcell."""
 
     station: Name
+    robot: str = ""
+    """What the follower is, for the data sets made from its episodes; the station's name if empty."""
     mode: Literal["active", "passive"] = "active"
     """Passive: a foreign controller commands, the station only records and tags."""
     task: str = ""

@@ -112,7 +112,7 @@ def write_episode(collection: Path, recipe: Recipe) -> tuple[Path, EpisodeInfo |
             task=recipe.task,
             collection_mode=recipe.mode,
             policy_id="act",
-            station={"name": recipe.station},
+            station={"station": recipe.station},
             stream_specs=tuple(specs),
         ),
     )
