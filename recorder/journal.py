@@ -8,6 +8,7 @@ never acknowledged and is passed over.
 import json
 import logging
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from pydantic import BaseModel
 
 from recorder import layout
 from recorder.episode import Anchor, EpisodeInfo, Event
-from recorder.errors import EpisodeBusyError, EpisodeFormatError
+from recorder.errors import EpisodeBusyError, EpisodeFormatError, StreamStorageError
 
 _log = logging.getLogger(__name__)
 
@@ -26,6 +27,8 @@ class Journal:
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path
         self._descriptor: int | None = descriptor
+        self._append_lock = threading.Lock()
+        self._sync_lock = threading.Lock()
 
     @classmethod
     def create(cls, path: Path, info: EpisodeInfo) -> "Journal":
@@ -52,28 +55,57 @@ class Journal:
         return cls(path, descriptor)
 
     def event(self, event: Event) -> None:
-        """Append an event."""
+        """Append an event.
+
+        Raises:
+            StreamStorageError: The disk did not take it.
+        """
         self._append("event", event)
 
     def anchor(self, anchor: Anchor) -> None:
-        """Append a clock anchor."""
+        """Append a clock anchor.
+
+        Raises:
+            StreamStorageError: The disk did not take it.
+        """
         self._append("anchor", anchor)
 
     def commit(self) -> None:
-        """Carry all lines to the disk."""
-        if self._descriptor is not None:
-            os.fdatasync(self._descriptor)
+        """Carry all lines to the disk.
+
+        Raises:
+            StreamStorageError: The disk refused.
+        """
+        with self._sync_lock:
+            if self._descriptor is not None:
+                try:
+                    os.fdatasync(self._descriptor)
+                except OSError as error:
+                    raise self._storage_error(error) from error
 
     def close(self) -> None:
         """Let go of the file and its lock; idempotent."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        with self._sync_lock:
+            if self._descriptor is not None:
+                os.close(self._descriptor)
+                self._descriptor = None
 
     def _append(self, kind: str, model: BaseModel) -> None:
         if self._descriptor is None:
             raise EpisodeFormatError(f"{self.path} is closed; the episode has ended")
-        os.write(self._descriptor, f'{{"kind": "{kind}", "value": {model.model_dump_json()}}}\n'.encode())
+        line = f'{{"kind": "{kind}", "value": {model.model_dump_json()}}}\n'.encode()
+        with self._append_lock:
+            try:
+                taken = os.write(self._descriptor, line)
+                if taken != len(line):
+                    os.ftruncate(self._descriptor, os.fstat(self._descriptor).st_size - taken)
+            except OSError as error:
+                raise self._storage_error(error) from error
+        if taken != len(line):
+            raise StreamStorageError(f"{self.path}: the disk took only {taken} of {len(line)} bytes; is it full?")
+
+    def _storage_error(self, error: OSError) -> StreamStorageError:
+        return StreamStorageError(f"{self.path}: {error.strerror or error}")
 
 
 def is_held(path: Path) -> bool:

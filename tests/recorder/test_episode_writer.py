@@ -1,5 +1,6 @@
 import json
 import multiprocessing
+import os
 import threading
 import time
 from pathlib import Path
@@ -10,7 +11,13 @@ from recorder import journal, layout
 from recorder.collection import find, list_episodes, scan
 from recorder.episode import Anchor, Event, StreamSummary
 from recorder.episode_writer import EpisodeWriter, discard, restore
-from recorder.errors import EpisodeBusyError, EpisodeFormatError, EpisodeNotFoundError, RecorderError
+from recorder.errors import (
+    EpisodeBusyError,
+    EpisodeFormatError,
+    EpisodeNotFoundError,
+    RecorderError,
+    StreamStorageError,
+)
 from recorder.reader import open_episode
 from recorder.recover import recover
 from recorder.segments import ControlSource, EpisodeState, Outcome
@@ -210,3 +217,14 @@ def test_the_fiftieth_episode_costs_what_the_first_did(tmp_path: Path) -> None:
     assert (len(list(Path("/proc/self/fd").iterdir())), threading.active_count()) == held
     assert ".zarr" not in Path("/proc/self/maps").read_text(encoding="utf-8")
     assert [info.index for info in list_episodes(tmp_path)] == list(range(51))
+
+
+def test_a_full_disk_does_not_end_the_journal_in_silence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = EpisodeWriter.create(tmp_path, new_episode([]))
+    real = os.write
+    monkeypatch.setattr("os.write", lambda descriptor, data: real(descriptor, data[:9]))
+    with pytest.raises(StreamStorageError, match="the disk took only 9 of"):
+        writer.event(Event(time_ns=stamp_ns(0), kind="lost"))
+    monkeypatch.undo()
+    writer.event(Event(time_ns=stamp_ns(1), kind="kept"))
+    assert [event.kind for event in writer.finish(stamp_ns(2), {}).events] == ["kept"]
