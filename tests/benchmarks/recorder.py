@@ -29,8 +29,8 @@ from recorder.writer import StreamWriter, close_all, open_stream
 JOINTS = 7
 START_NS = 1_000_000_000
 TURN = 50
-READ_ROUNDS, READS = 3, 30
-"""The quietest round counts, by its median."""
+PARTS, READS = 3, 30
+"""Every series is looked at in so many parts, of which the quietest counts; reads in a part."""
 ARM = NumericStreamSpec(
     name="arm",
     role=StreamRole.STATE,
@@ -196,6 +196,11 @@ def append_times(candidates: Mapping[str, tuple[Candidate, int]], data: Any) -> 
     return {name: np.array(found) for name, found in times.items()}
 
 
+def quietest(times: np.ndarray, percentile: float) -> float:
+    """The percentile within the quietest part of a run: other processes disturb, and never help."""
+    return min(float(np.percentile(part, percentile)) for part in np.array_split(times, PARTS))
+
+
 def row(name: str, value: float, unit: str, limit: float | None = None) -> dict[str, Any]:
     """One result; no limit means that it is shown only."""
     shown = None if limit is None else round(limit, 3)
@@ -237,10 +242,10 @@ def measure_appends(folder: Path) -> tuple[list[dict[str, Any]], dict[str, float
         times = append_times(candidates, data)
         for name, found in times.items():
             for percentile in (50, 99):
-                baseline[f"{case} append {name} p{percentile} us"] = round(float(np.percentile(found, percentile)), 2)
+                baseline[f"{case} append {name} p{percentile} us"] = round(quietest(found, percentile), 2)
         for percentile, ratio in ((50, p50_ratio), (99, p99_ratio)):
-            limit = ratio * float(np.percentile(times["file"], percentile))
-            value = float(np.percentile(times["ours"], percentile))
+            limit = ratio * quietest(times["file"], percentile)
+            value = quietest(times["ours"], percentile)
             rows.append(row(f"{case} append p{percentile}", value, "us", limit))
     return rows, baseline
 
@@ -337,7 +342,7 @@ def measure_reads(path: Path) -> tuple[list[dict[str, Any]], dict[str, float]]:
         "ours": stream.frame,
         "zarr": lambda pick: array[pick],
     }
-    times = np.empty((READ_ROUNDS, READS, len(reads)))
+    times = np.empty((PARTS, READS, len(reads)))
     for (turn, index), pick in np.ndenumerate(np.random.default_rng(5).integers(0, len(stream), times.shape[:2])):
         for column, read in enumerate(reads.values()):
             begin = time.perf_counter()
