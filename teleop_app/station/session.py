@@ -129,8 +129,10 @@ class Session:
             self.last, self.last_path = info, writer.path
             self.kept += 1
             self._count()
+            takeovers = len(info.interventions)
             self.message = (
-                f"Episode {info.index} kept: {info.duration_s:.1f} s, {len(info.interventions)} interventions."
+                f"Episode {info.index} kept: {info.duration_s:.1f} s, "
+                f"{takeovers} intervention{'' if takeovers == 1 else 's'}."
             )
             return info
 

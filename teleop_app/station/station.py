@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,8 @@ from teleop_app.station.scripted import ScriptedOperator, ScriptedPolicy
 from teleop_app.station.session import Session
 
 HOUSEKEEPING_S = 1.0
+SWITCH_INTERVAL_S = 0.0005
+"""How long another thread may keep the interpreter from the control loop; Python's default is a whole tick [s]."""
 
 
 class Station:
@@ -64,6 +67,7 @@ class Station:
 
     def start(self) -> None:
         """Start the loop, the proposers and the housekeeping."""
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
         for runner in (self.policy_runner, self._operator_runner):
             if runner is not None:
                 runner.start()

@@ -53,8 +53,9 @@ class StreamRecorder:
 
     def prepare(self, episode_dir: Path, spec: NumericStreamSpec | ImageStreamSpec) -> None:
         """Make the stream's files."""
+        writer = open_stream(episode_dir, spec)  # outside the lock: the device's thread never waits for files
         with self._lock:
-            self._writer = open_stream(episode_dir, spec)
+            self._writer = writer
             self._ended.clear()
             self._dropped_before = self._dropped()
             self._refused, self.fault = 0, ""
@@ -95,10 +96,10 @@ class StreamRecorder:
             self._ended.wait(self._grace_s)
         with self._lock:
             writer, self._writer, self._state = self._writer, None, _State.IDLE
-            if writer is None:
-                return StreamSummary(samples=0)
-            writer.add_drops(self._dropped() - self._dropped_before + self._refused)
-            return writer.close()
+        if writer is None:
+            return StreamSummary(samples=0)
+        writer.add_drops(self._dropped() - self._dropped_before + self._refused)
+        return writer.close()
 
     @property
     def recording(self) -> bool:
