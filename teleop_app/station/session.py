@@ -132,7 +132,7 @@ class Session:
             takeovers = len(info.interventions)
             self.message = (
                 f"Episode {info.index} kept: {info.duration_s:.1f} s, "
-                f"{takeovers} intervention{'' if takeovers == 1 else 's'}."
+                f"{takeovers} intervention{'' if takeovers == 1 else 's'}, saved in {self.save_s * 1e3:.0f} ms."
             )
             return info
 

@@ -63,11 +63,16 @@ class StreamRecorder:
 
     def begin(self, start_ns: int) -> None:
         """Record every sample true at or after `start_ns`, including those that already arrived."""
-        with self._lock:
-            if self._state is not _State.PREPARED:
-                return
-            self._start_ns, self._state = start_ns, _State.OPEN
-            self._take_waiting()
+        if self._state is not _State.PREPARED:
+            return
+        self._start_ns = start_ns
+        while True:  # one at a time, so that the device's thread never waits for all of them
+            with self._lock:
+                if not self._buffer:
+                    self._state = _State.OPEN
+                    return
+                time_ns, received_ns, values = self._buffer.popleft()
+            self._append(time_ns, received_ns, values)
 
     def offer(self, time_ns: int, received_ns: int, values: Any) -> None:
         """Record the sample if it belongs to the open episode; otherwise keep it for the next one."""
