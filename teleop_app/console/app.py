@@ -98,7 +98,10 @@ def _remembered(window: MainWindow) -> ConsoleSettings:
 
 
 def _close_on_interrupt(window: MainWindow) -> None:
-    """Ctrl-C in the terminal closes the window like its own button; handled at the window's next tick."""
+    """Ctrl-C in the terminal closes the window like its own button.
+
+    Python runs the handler at the window's next tick, perhaps in the middle of painting, so it only asks for it.
+    """
     if threading.current_thread() is threading.main_thread():
-        before = signal.signal(signal.SIGINT, lambda *_: window.close())
+        before = signal.signal(signal.SIGINT, lambda *_: QTimer.singleShot(0, window.close))
         window.closing.connect(lambda: signal.signal(signal.SIGINT, before))

@@ -1,10 +1,15 @@
 """Turns what changed between two statuses into sentences of the event log."""
 
+import re
+
 from teleop_app.console.inbox import LinkState
 from teleop_app.console.panels.event_log import EventLog
 from teleop_app.console.panels.fault_bar import sentences
 from teleop_app.console.situation import Situation
 from teleop_app.console.stream_health import Level
+
+_NUMBERS = re.compile(r"\d+(\.\d+)?")
+"""A fault whose age grows is one fault."""
 
 
 class Chronicle:
@@ -26,10 +31,10 @@ class Chronicle:
         if situation.look.word != self._word:
             self._word = situation.look.word
             self._log.say(f"{self._word}: {situation.look.sentence}.")
-        faults = set(sentences(situation))
-        for fault in faults - self._faults:
-            self._log.say(fault, Level.RED)
-        self._faults = faults
+        faults = {_NUMBERS.sub("#", fault): fault for fault in sentences(situation)}
+        for kind in faults.keys() - self._faults:
+            self._log.say(faults[kind], Level.RED)
+        self._faults = set(faults)
         before = (self._recording, self._last_episode)
         self._recording, self._last_episode = status.recording, status.last_episode
         if status.last_episode and status.last_episode != before[1]:

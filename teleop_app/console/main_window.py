@@ -92,6 +92,7 @@ class MainWindow(QMainWindow):
         rows.addWidget(self.action_bar)
         self.setCentralWidget(page)
         self.setMinimumSize(1200, 680)
+        self.grid.placed.connect(self._tell_rooms)
         self.action_bar.triggered.connect(self.trigger)
         self.side.reasons.triggered.connect(self.trigger)
         self.side.episodes.discard_asked.connect(self._discard)
@@ -117,6 +118,9 @@ class MainWindow(QMainWindow):
 
     def _discard(self, episode: str, discard: bool) -> None:  # noqa: FBT001 - the signature of a signal
         self.bridge.request(Verb.DISCARD if discard else Verb.UNDO_DISCARD, {"id": episode})
+
+    def _tell_rooms(self) -> None:
+        self.bridge.set_rooms(self.grid.rooms())
 
     def _set_task(self, task: str) -> None:
         self.bridge.request(Verb.SET_TASK, {"task": task})
@@ -154,6 +158,9 @@ class MainWindow(QMainWindow):
         self.looked.emit()
 
     def _say_changes(self, reading: Reading | None) -> None:
+        if self._shutdown_id is not None and not self.situation.live:
+            self._end()
+            return
         if reading is not None:
             self.side.joints.add(reading)
         for panel in (self.banner, self.grid, self.faults, self.action_bar):
@@ -195,7 +202,8 @@ class MainWindow(QMainWindow):
 
     def _tick(self) -> None:
         self._ticks += 1
-        self.show_situation()
+        for panel in (self.top_bar, self.side, self.grid):
+            panel.show_situation(self.situation)
         self.side.joints.redraw()
         if self._ticks % _STRIP_EVERY == 0:
             self.health.show_situation(self.situation)
@@ -216,6 +224,7 @@ class MainWindow(QMainWindow):
                 handle.installEventFilter(self.keyboard)
             self._timer.start()
             self.bridge.start()
+            self._tell_rooms()
             self._look()
 
     @override

@@ -13,6 +13,7 @@ import zmq
 from PyQt6.QtCore import QObject, pyqtSignal
 
 from teleop_app.console.inbox import Inbox, Link, LinkState, News
+from teleop_app.console.pictures import Size
 from teleop_app.console.station_client import HELLO_ID, StationClient
 from teleop_app.station.errors import StationError
 from teleop_app.station.messages import Request, Verb
@@ -43,6 +44,7 @@ class StationBridge(QObject):
         self._context: zmq.Context[zmq.Socket[bytes]] | None = None
         self._outbox: zmq.Socket[bytes] | None = None
         self._thread: threading.Thread | None = None
+        self._client: StationClient | None = None
         self._closing = threading.Event()
 
     def start(self) -> None:
@@ -66,6 +68,7 @@ class StationBridge(QObject):
                 "allowed is tcp://HOST:PORT, for example tcp://127.0.0.1:47801"
             ) from None
         client.listen_to(_OUTBOX)
+        self._client = client
         self._thread = threading.Thread(target=self._run, args=(client,), name="station-bridge", daemon=True)
         self._thread.start()
 
@@ -76,6 +79,11 @@ class StationBridge(QObject):
             self._outbox.send(request.model_dump_json().encode(), zmq.NOBLOCK)
         return request.id
 
+    def set_rooms(self, rooms: dict[str, Size]) -> None:
+        """Say how large each camera is shown, so that pictures arrive in that size [px]."""
+        if self._client is not None:
+            self._client.rooms = dict(rooms)
+
     def take(self) -> News:
         """Everything new since the last call."""
         return self._inbox.take()
@@ -85,7 +93,7 @@ class StationBridge(QObject):
         self._closing.set()
         if self._thread is not None:
             self._thread.join()
-            self._thread = None
+            self._thread = self._client = None
         if self._outbox is not None:
             self._outbox.close()
             self._outbox = None

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from PyQt6.QtCore import QElapsedTimer
 
 from teleop_app.console.inbox import Answer, Link, LinkState, Reading
-from teleop_app.console.pictures import PictureDecoder, PictureError
+from teleop_app.console.pictures import PictureDecoder, PictureError, Size
 from teleop_app.station.messages import (
     PREVIEW_PREFIX,
     STATUS_TOPIC,
@@ -83,6 +83,8 @@ class StationClient:
             self._poller.register(sock, zmq.POLLIN)
         self._feed_endpoint = ""
         self._decoder = PictureDecoder()
+        self.rooms: dict[str, Size] = {}
+        """Camera -> height and width that its pictures are shown in [px]; replaced as a whole from outside."""
         self._pending: dict[int, tuple[Request, QElapsedTimer]] = {}
         self._state = LinkState.SEARCHING
         self._heard, self._said = _started(), _started()
@@ -193,7 +195,7 @@ class StationClient:
         if header is None:
             return
         try:
-            self._publish(self._decoder.decode(header, jpeg))
+            self._publish(self._decoder.decode(header, jpeg, self.rooms.get(header.camera)))
         except PictureError as error:
             self._cannot_use(f"a picture of {header.camera}: {error}")
 

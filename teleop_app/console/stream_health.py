@@ -52,7 +52,7 @@ def judge(stream: StreamStatus) -> Verdict:
 
 def judge_loop(loop: LoopStatus) -> Verdict:
     """Judge the control loop's punctuality."""
-    level = Level.AMBER if loop.lateness_p99_ms > LATE_P99_MS or loop.missed else Level.OK
+    level = Level.AMBER if loop.lateness_p99_ms > LATE_P99_MS else Level.OK
     sentence = (
         f"Control loop: {loop.rate_hz:.1f} Hz, 99 of 100 ticks less than {loop.lateness_p99_ms:.2f} ms late, "
         f"{loop.missed} missed, {loop.clamps} commands altered by limits."

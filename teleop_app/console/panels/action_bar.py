@@ -21,6 +21,7 @@ class ActionBar(QWidget):
         """Make the buttons from the table."""
         super().__init__()
         self.buttons: dict[str, ActionButton] = {}
+        self._seen: object = None
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(GRID)
@@ -37,6 +38,10 @@ class ActionBar(QWidget):
     def show_situation(self, situation: Situation) -> None:
         """Show which action each place has now, and dim what is impossible."""
         status = situation.status
+        seen = (status.phase, status.recording, status.allowed, status.denied) if status is not None else None
+        if (seen, situation.trouble) == self._seen:
+            return
+        self._seen = (seen, situation.trouble)
         for slot, button in self.buttons.items():
             action = in_slot(ACTIONS, slot, status)
             reason = refusal(action, status, situation.trouble)

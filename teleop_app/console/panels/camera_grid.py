@@ -7,6 +7,7 @@ from typing_extensions import override
 
 from teleop_app.console.inbox import Preview
 from teleop_app.console.panels.camera_tile import CameraTile
+from teleop_app.console.pictures import Size
 from teleop_app.console.situation import Situation
 from teleop_app.console.theme import BODY, GRID, Palette, typeface
 
@@ -20,6 +21,8 @@ class CameraGrid(QWidget):
     """Places the tiles itself, so that pictures are as large as they can be."""
 
     cameras_changed = pyqtSignal()
+    placed = pyqtSignal()
+    """Tiles have new places and sizes."""
 
     def __init__(self, palette: Palette) -> None:
         """Begin without cameras."""
@@ -59,6 +62,11 @@ class CameraGrid(QWidget):
         for tile in self.tiles.values():
             tile.show_age(situation.reading, live=situation.live)
 
+    def rooms(self) -> dict[str, Size]:
+        """Camera -> height and width of its tile in the screen's own pixels."""
+        ratio = self.devicePixelRatioF()
+        return {name: (round(t.height() * ratio), round(t.width() * ratio)) for name, t in self.tiles.items()}
+
     def ideal_height(self, width: int, height: int) -> int:
         """How much of width x height the pictures can use [px]."""
         rects = arrange(len(self.tiles), width - 2 * FRAME, height - 2 * FRAME)
@@ -86,6 +94,7 @@ class CameraGrid(QWidget):
             self.tiles.values(), arrange(len(self.tiles), inner.width(), inner.height()), strict=True
         ):
             tile.setGeometry(rect.translated(inner.topLeft()))
+        self.placed.emit()
         self.update()
 
     @override

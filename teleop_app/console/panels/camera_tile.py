@@ -6,6 +6,7 @@ from PyQt6.QtWidgets import QWidget
 from typing_extensions import override
 
 from teleop_app.console.inbox import Preview, Reading
+from teleop_app.console.pictures import fit
 from teleop_app.console.stream_health import age_text
 from teleop_app.console.theme import BODY, GRID, SMALL, Palette, typeface
 
@@ -70,10 +71,9 @@ class CameraTile(QWidget):
         """Where the picture lies, as large as its shape allows."""
         if self.preview is None:
             return self.rect()
-        size = self.preview.image.size().scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
-        return QRect(
-            (self.width() - size.width()) // 2, (self.height() - size.height()) // 2, size.width(), size.height()
-        )
+        header = self.preview.header
+        height, width = fit((header.height, header.width), (self.height(), self.width()))
+        return QRect((self.width() - width) // 2, (self.height() - height) // 2, width, height)
 
     @override
     def mousePressEvent(self, event: QMouseEvent | None) -> None:

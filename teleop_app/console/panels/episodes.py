@@ -7,6 +7,7 @@ from PyQt6.QtGui import QColor
 from PyQt6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 from typing_extensions import override
 
+from recorder.segments import EpisodeState
 from teleop_app.console.panels.labels import Panel, small
 from teleop_app.console.panels.top_bar import clock
 from teleop_app.console.theme import GRID, Palette
@@ -55,13 +56,13 @@ class EpisodesPanel(Panel):
     def show_episodes(self, rows: tuple[EpisodeRow, ...]) -> None:
         """Replace the list."""
         self.model.set_rows(rows)
-        kept = [row for row in rows if not row.discarded]
+        kept = [row for row in rows if not row.discarded and row.state != EpisodeState.RECORDING]
         good = sum(row.outcome == "success" for row in kept)
         self.summary.setText(f"{len(kept)} kept, {good} success" if rows else "none yet")
 
     def _clicked(self, index: QModelIndex) -> None:
-        if index.column() == _LAST:
-            row = self.model.rows[index.row()]
+        row = self.model.rows[index.row()]
+        if index.column() == _LAST and row.state != EpisodeState.RECORDING:
             self.discard_asked.emit(row.id, not row.discarded)
 
 
@@ -108,6 +109,8 @@ class EpisodeModel(QAbstractTableModel):
 
 
 def _cells(row: EpisodeRow) -> tuple[str, ...]:
+    if row.state == EpisodeState.RECORDING:
+        return (f"{row.index}", "● recording", "", "", "")
     outcome = "discarded" if row.discarded else _WORDS.get(row.outcome, row.outcome)
     if row.faults and not row.discarded:
         outcome += " ▲"

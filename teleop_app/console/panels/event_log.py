@@ -1,7 +1,9 @@
 """What has just happened, in one sentence; what happened before, below it."""
 
 from PyQt6.QtCore import Qt, QTime
+from PyQt6.QtGui import QResizeEvent
 from PyQt6.QtWidgets import QFrame, QLabel, QPlainTextEdit, QSizePolicy, QVBoxLayout
+from typing_extensions import override
 
 from teleop_app.console.panels.labels import set_level
 from teleop_app.console.stream_health import Level
@@ -36,13 +38,23 @@ class EventLog(QFrame):
         rows.addWidget(self.older, 1)
         self.setMinimumHeight(3 * GRID)
 
+    def _show_last(self) -> None:
+        line = self.lines[0] if self.lines else ""
+        room = self.last.width()
+        self.last.setText(self.last.fontMetrics().elidedText(line, Qt.TextElideMode.ElideRight, room))
+        self.last.setToolTip(line)
+
+    @override
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        super().resizeEvent(event)
+        self._show_last()
+
     def say(self, sentence: str, level: Level = Level.OK) -> None:
         """Add one sentence with the time of day, unless it is what was said last."""
         if self.lines and self.lines[0].endswith(f"  {sentence}"):
             return
         line = f"{QTime.currentTime().toString('HH:mm:ss')}  {sentence}"
         self.lines = [line, *self.lines[: _KEEP - 1]]
-        self.last.setText(line)
-        self.last.setToolTip(sentence)
         set_level(self.last, level)
+        self._show_last()
         self.older.setPlainText("\n".join(self.lines[1:]))

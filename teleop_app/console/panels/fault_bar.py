@@ -44,6 +44,7 @@ def sentences(situation: Situation) -> list[str]:
     faults = [situation.link.sentence()]
     if situation.status is not None and situation.live:
         faults += situation.status.faults
-        verdicts = [judge(stream) for stream in situation.status.streams]
+        told = " ".join(situation.status.faults)
+        verdicts = [judge(stream) for stream in situation.status.streams if stream.name not in told]
         faults += [verdict.sentence for verdict in verdicts if verdict.level is Level.RED]
     return list(dict.fromkeys(fault for fault in faults if fault))

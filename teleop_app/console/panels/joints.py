@@ -61,7 +61,7 @@ class JointPlot(Panel):
         view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         view.ci.layout.setContentsMargins(0, 0, 0, 0)
         view.ci.layout.setSpacing(0)
-        self._box.setXRange(-WINDOW_S, 0, padding=0)
+        self._box.setRange(xRange=(-WINDOW_S, 0), yRange=(-1, 1), padding=0, disableAutoRange=True)
         view.addItem(self._box, 0, 1)
         left, bottom = pg.AxisItem("left"), pg.AxisItem("bottom")
         for axis, row, column in ((left, 0, 0), (bottom, 1, 1)):
@@ -121,7 +121,7 @@ class JointPlot(Panel):
         span = (low, max(high, low + _STEP_RAD))
         if span != self._span:
             self._span = span
-            self._box.setYRange(*span, padding=0.04)
+            self._box.setYRange(*span, padding=0.08)
 
     def _drawn(self) -> list[tuple[str, int]]:
         if self.selected == ALL:

@@ -47,7 +47,7 @@ class _HeatMaps(QWidget):
         self._scale_n = 1.0
         ground, ink = QColor(palette.inset), QColor(palette.text)
         self._colours = [_between(ground, ink, i / 255).rgb() for i in range(256)]
-        self.setFixedHeight(10 * GRID)
+        self.setFixedHeight(8 * GRID)
 
     def show_pads(self, pads: dict[str, list[list[float]]], scale_n: float) -> None:
         if (pads, scale_n) != (self._pads, self._scale_n):
@@ -69,7 +69,8 @@ class _HeatMaps(QWidget):
         text = QRect(square.right() + GRID, box.y(), box.width() - side - GRID, box.height())
         largest = max((force for row in rows for force in row), default=0.0)
         painter.setPen(QColor(self._palette.quiet))
-        painter.drawText(text, Qt.AlignmentFlag.AlignTop, name)
+        shown = painter.fontMetrics().elidedText(name, Qt.TextElideMode.ElideRight, text.width())
+        painter.drawText(text, Qt.AlignmentFlag.AlignTop, shown)
         painter.setPen(QColor(self._palette.text))
         painter.drawText(text.adjusted(0, 2 * GRID, 0, 0), Qt.AlignmentFlag.AlignTop, f"{largest:.2f} N")
         if not rows or len({len(row) for row in rows}) != 1 or not rows[0]:

@@ -149,6 +149,14 @@ def test_faults_are_said_in_full_and_go_away(station: FakeStation, window: MainW
     wait_until(lambda: not window.faults.isVisible(), "all well")
 
 
+def test_a_fault_whose_age_grows_is_told_once(station: FakeStation, window: MainWindow) -> None:
+    for tenths in range(5):
+        fault = f"arm has been silent for 1.{tenths} s."
+        station.update(streams=(stream(name="arm", rate_hz=0.0, age_s=1.0 + tenths / 10, fault=fault),))
+        wait_until(lambda fault=fault: window.faults.text.text() == fault, "the bar follows")
+    assert sum("arm has been silent" in line for line in window.log.lines) == 1
+
+
 def stream(**fields: float | str) -> StreamStatus:
     base: dict[str, float | str] = {
         "name": "front",
@@ -182,6 +190,7 @@ def test_the_limits_of_the_health_strip(sample: StreamStatus, level: Level, text
 def test_the_limits_of_loop_and_disk() -> None:
     assert judge_loop(LoopStatus(rate_hz=200, lateness_p99_ms=0.2, missed=0, clamps=0)).level is Level.OK
     assert judge_loop(LoopStatus(rate_hz=200, lateness_p99_ms=0.2, missed=1, clamps=0)).text == "0.2 ms · 1 missed"
+    assert judge_loop(LoopStatus(rate_hz=200, lateness_p99_ms=2.1, missed=0, clamps=0)).level is Level.AMBER
     assert [judge_disk(s).level for s in (None, 200.0, 1200.0, 22200.0)] == ["quiet", "red", "amber", "ok"]
     assert judge_disk(22200.0).text == "6 h 10 m"
     assert (clock(41.9), clock(3725.0)) == ("00:41", "1:02:05")
