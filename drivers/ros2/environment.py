@@ -9,6 +9,8 @@ from drivers.errors import DriverError
 DISCOVERY_VARIABLE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 PROFILE_VARIABLES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")
 """The name that Fast DDS 2.14 (Jazzy) reads, and the one that Fast DDS 3 documents."""
+LARGEST_DOMAIN = 232
+"""Beyond it the port numbers of RTPS (7400 + 250 * domain + ...) exceed 65535."""
 ROS_MODULES = ("rclpy", "sensor_msgs.msg", "trajectory_msgs.msg", "std_msgs.msg")
 HOST_PROFILE = Path(__file__).with_name("fastdds_profile.xml")
 NETWORK_PROFILE = Path(__file__).with_name("fastdds_profile_network.xml")
@@ -32,8 +34,11 @@ def require_ros() -> None:
     """Import rclpy and the messages that the drivers use.
 
     Raises:
-        DriverError: ROS 2 or one of its message packages cannot be imported.
+        DriverError: ROS 2 or one of its message packages cannot be imported, or ROS_DOMAIN_ID is out of range.
     """
+    domain = os.environ.get("ROS_DOMAIN_ID") or "0"
+    if not domain.isdecimal() or int(domain) > LARGEST_DOMAIN:  # Fast DDS would end the process
+        raise DriverError(f"ROS_DOMAIN_ID is {domain!r}, allowed are 0 to {LARGEST_DOMAIN}")
     prepare_environment()
     try:
         for module in ROS_MODULES:

@@ -60,7 +60,7 @@ class RosRuntime:
 
         self._context = Context()
         try:
-            rclpy.init(args=[], context=self._context)
+            rclpy.init(args=["--ros-args", "--disable-external-lib-logs"], context=self._context)  # no files in ~/.ros
             self.node = rclpy.create_node(
                 self._node_name,
                 context=self._context,

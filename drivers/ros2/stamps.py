@@ -6,7 +6,7 @@ not (an hour ahead, a robot without NTP), the smallest age is subtracted, which 
 receive time and keeps the publisher's own spacing.
 """
 
-from drivers.clock import ClockAnchor, utc_to_monotonic_ns
+from drivers.clock import ClockAnchor, read_anchor, utc_to_monotonic_ns
 from drivers.samples import StampSource
 
 OLDEST_PLAUSIBLE_NS = 1_000_000_000
@@ -15,6 +15,35 @@ AHEAD_PLAUSIBLE_NS = 2_000_000
 """A header may be this far in the future: the tolerance of clock reading and NTP on one network [ns]."""
 WINDOW_NS = 10_000_000_000
 """The smallest age is taken over one to two windows, so that drift is followed [ns]."""
+
+
+STEP_NS = 100_000
+"""A disagreement of two anchors beyond their uncertainties by this much is a step of the wall clock [ns]."""
+
+
+class AnchorKeeper:
+    """Keeps the sharpest anchor between the host's two clocks until the wall clock is stepped.
+
+    Linux slews both clocks alike, so their difference only changes by steps, while a single reading is wrong by up to
+    its uncertainty whenever the process was preempted in the middle: that would be jitter on every stamp.
+    """
+
+    def __init__(self) -> None:
+        """Start without an anchor."""
+        self._best: ClockAnchor | None = None
+
+    def read(self) -> ClockAnchor:
+        """Read both clocks; return the best anchor that still holds."""
+        anchor = read_anchor()
+        best = self._best
+        if best is None or anchor.uncertainty_ns < best.uncertainty_ns or self._disagree(anchor, best):
+            self._best = best = anchor
+        return best
+
+    @staticmethod
+    def _disagree(one: ClockAnchor, other: ClockAnchor) -> bool:
+        difference_ns = (one.utc_ns - one.monotonic_ns) - (other.utc_ns - other.monotonic_ns)
+        return abs(difference_ns) > one.uncertainty_ns + other.uncertainty_ns + STEP_NS
 
 
 class HeaderClock:

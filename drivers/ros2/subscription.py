@@ -16,6 +16,7 @@ from drivers import clock
 from drivers.errors import DriverError
 from drivers.ros2.executor import RosRuntime, acquire_runtime, check_topic_name, release_runtime
 from drivers.ros2.qos import Publisher, describe, qos_problem, type_problem, wants_best_effort
+from drivers.ros2.stamps import AnchorKeeper
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +38,7 @@ class Received:
     received_ns: int
     """When the middleware had it, monotonic clock [ns]."""
     anchor: clock.ClockAnchor
-    """Both clocks, read when it was queued."""
+    """Ties the two clocks of this host together, as of its arrival."""
 
     @property
     def header_ns(self) -> int:
@@ -71,6 +72,7 @@ class TopicSubscription:
         self._ever: dict[str, None] = {}
         self._best_effort = False
         self._looks_unnamed = 0
+        self._anchors = AnchorKeeper()
         self._mismatch: tuple[str, bool] | None = None
         self._counts = dict.fromkeys(("messages", "overflowed", "lost_by_middleware", "resubscriptions"), 0)
         self.problem: str | None = None
@@ -168,7 +170,7 @@ class TopicSubscription:
         return self._node.create_subscription(self._class, self.topic, self._on_message, qos, event_callbacks=events)
 
     def _on_message(self, message: Any, info: Mapping[str, int]) -> None:
-        now_ns, anchor = clock.now_ns(), clock.read_anchor()
+        now_ns, anchor = clock.now_ns(), self._anchors.read()
         if self._retiring is not None and self._is_repeated(info):
             return
         received_ns = clock.utc_to_monotonic_ns(info["received_timestamp"], anchor)

@@ -54,6 +54,13 @@ def test_without_ros_connect_says_how_to_get_it(monkeypatch):
     assert executor_threads() == []
 
 
+@pytest.mark.parametrize("domain", ["233", "-1", "lab"])
+def test_a_domain_that_does_not_exist_is_one_sentence(monkeypatch, domain):
+    monkeypatch.setenv("ROS_DOMAIN_ID", domain)
+    with pytest.raises(DriverError, match=f"ROS_DOMAIN_ID is '{domain}', allowed are 0 to 232"):
+        arm().connect()
+
+
 @pytest.mark.parametrize(("discovery", "profile"), [(None, HOST_PROFILE), ("SUBNET", NETWORK_PROFILE)])
 def test_the_environment_is_filled_in_but_never_overridden(monkeypatch, discovery, profile):
     for variable in (*PROFILE_VARIABLES, "ROS_AUTOMATIC_DISCOVERY_RANGE"):

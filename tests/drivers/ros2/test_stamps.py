@@ -5,7 +5,8 @@ import json
 import pytest
 
 from drivers.clock import ClockAnchor
-from drivers.ros2.stamps import HeaderClock
+from drivers.ros2 import stamps
+from drivers.ros2.stamps import AnchorKeeper, HeaderClock
 from drivers.samples import StampSource
 
 MS = 1_000_000
@@ -77,3 +78,12 @@ def test_slow_drift_is_followed():
     for minute in range(60):
         errors = play(clock, 10, HOUR + minute * 3 * MS, [2 * MS], start_ns=500 * S + minute * 60 * S)
     assert max(abs(error) for error in errors) <= 6 * MS
+
+
+def test_a_preempted_reading_of_the_clocks_does_not_move_stamps_but_a_step_does(monkeypatch):
+    sharp, blurred = ClockAnchor(0, S, 50), ClockAnchor(10 * S, 11 * S + 400_000, 450_000)
+    sharper, stepped = ClockAnchor(20 * S, 21 * S + 10, 40), ClockAnchor(30 * S, 36 * S, 60)
+    readings = [sharp, blurred, sharper, stepped, blurred]
+    monkeypatch.setattr(stamps, "read_anchor", iter(readings).__next__)
+    keeper = AnchorKeeper()
+    assert [keeper.read() for _ in readings] == [sharp, sharp, sharper, stepped, blurred]
