@@ -5,7 +5,9 @@ length of an image stream moves by whole shards while it is recorded, and a read
 """
 
 import os
+import threading
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -24,6 +26,7 @@ class OpenShard:
     """A shard file in the making."""
 
     first_row: int
+    path: Path
     descriptor: int
     size: int = 0
     entries: list[tuple[int, int]] = field(default_factory=list)
@@ -60,6 +63,8 @@ class ImageStreamWriter(FileStreamWriter):
         self._stamps = [RowFiles(folder.path / array.name, array) for array in (time, received)]
         self._chunk_rows = time.chunk_rows
         self._shard: OpenShard | None = None
+        self._prepared: OpenShard | None = None
+        self._create_lock = threading.Lock()
         self._full: list[OpenShard] = []
         self._committed = 0
         self._published_drops = 0
@@ -82,7 +87,7 @@ class ImageStreamWriter(FileStreamWriter):
             self._require_writable()
             row = self._counter.samples
             try:
-                current = self._shard or self._open_shard(row)
+                current = self._shard or self._next_shard(row)
                 current.append(shard.pack_header(row, time_ns, received_ns, payload), payload, (time_ns, received_ns))
                 self._counter.add(time_ns, received_ns, len(payload))
                 if len(current.entries) == FRAMES_PER_SHARD:
@@ -100,11 +105,25 @@ class ImageStreamWriter(FileStreamWriter):
             raise StreamValueError(f"stream {self._name}: {error}") from error
         raise StreamValueError(f"stream {self._name}: {type(values).__name__} instead of a JPEG or RGB pixels")
 
-    def _open_shard(self, row: int) -> OpenShard:
+    def _prepare(self) -> None:
+        self._next_shard(0)
+
+    def _next_shard(self, row: int) -> OpenShard:
+        with self._create_lock:
+            self._shard, self._prepared = self._prepared or self._create_shard(row), None
+            return self._shard
+
+    def _create_ahead(self) -> None:
+        """Make the file of the next shard before it is needed, so that `append` does not wait for the file system."""
+        with self._create_lock:
+            current = self._shard
+            if current is not None and self._prepared is None and len(current.entries) >= FRAMES_PER_SHARD // 2:
+                self._prepared = self._create_shard(current.first_row + FRAMES_PER_SHARD)
+
+    def _create_shard(self, row: int) -> OpenShard:
         path = layout.chunk_path(self._folder.path / IMAGE, row // FRAMES_PER_SHARD, 4)
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._shard = OpenShard(row, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
-        return self._shard
+        return OpenShard(row, path, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
 
     def _finish_shard(self, current: OpenShard) -> None:
         current.write_index()
@@ -113,7 +132,7 @@ class ImageStreamWriter(FileStreamWriter):
 
     def _commit(self) -> None:
         with self._append_lock:
-            if self._closed and self._shard is not None:
+            if self._closed and self._shard is not None and self._shard.entries:
                 self._finish_shard(self._shard)
             full, current, drops = tuple(self._full), self._shard, self._counter.drops
         for done in full:
@@ -123,6 +142,8 @@ class ImageStreamWriter(FileStreamWriter):
             self._published_drops = drops
         if current is not None:
             os.fdatasync(current.descriptor)
+        if not self._closed:
+            self._create_ahead()
 
     def _sync_full(self, done: OpenShard) -> None:
         os.fdatasync(done.descriptor)
@@ -138,10 +159,12 @@ class ImageStreamWriter(FileStreamWriter):
         self._full.remove(done)
 
     def _release(self) -> None:
-        for left in (*self._full, self._shard):
+        for left in (*self._full, self._shard, self._prepared):
             if left is not None:
                 os.close(left.descriptor)
-        self._full, self._shard = [], None
+                if not left.entries:
+                    left.path.unlink()
+        self._full, self._shard, self._prepared = [], None, None
         for files in self._stamps:
             files.close(self._committed)
         self._checksums = {files.array.name: tuple(files.checksums) for files in self._stamps}

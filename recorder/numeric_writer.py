@@ -71,6 +71,9 @@ class NumericStreamWriter(FileStreamWriter):
             raise StreamValueError(f"stream {self._name}: missing fields {missing}, unknown fields {unknown}")
         return [check(values[name]) for name, check in checks.items()]
 
+    def _prepare(self) -> None:
+        self._extend()
+
     def _extend(self) -> None:
         """Make room for the next row, unless a commit has done so just now."""
         rows = self._counter.samples

@@ -96,8 +96,10 @@ def _write_stamps(folder: StreamFolder, first: int, records: list[Record]) -> No
 
 
 def _drop_shards(image: Path, number: int) -> int:
+    """Remove shards from this one on; give how many of them were more than made in advance."""
     dropped = 0
     while (path := layout.chunk_path(image, number, 4)).is_file():
+        dropped += path.stat().st_size > 0
         path.unlink()
-        number, dropped = number + 1, dropped + 1
+        number += 1
     return dropped

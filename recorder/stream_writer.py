@@ -86,8 +86,18 @@ class FileStreamWriter(ABC):
         with self._append_lock:
             self._counter.drops += count
 
-    def commit_with(self, committer: Committer) -> None:
-        """Have a background thread commit this stream until it is closed."""
+    def start(self, committer: Committer) -> None:
+        """Make the first files, and have a background thread commit the stream until it is closed.
+
+        Raises:
+            StreamStorageError: The disk is full; the stream is closed.
+        """
+        try:
+            self._prepare()
+        except OSError as error:
+            failure = self._fail(error)
+            self.close()
+            raise failure from error
         self._committer = committer
         committer.add(self)
 
@@ -136,6 +146,10 @@ class FileStreamWriter(ABC):
         sentence = f"stream {self._name} of {self._folder.path.parent}: {error.strerror or error}"
         self._failure = StreamStorageError(sentence)
         return self._failure
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """Make the files that the first sample needs."""
 
     @abstractmethod
     def _commit(self) -> None:

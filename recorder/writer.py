@@ -30,11 +30,12 @@ def open_stream(episode_dir: Path, spec: NumericStreamSpec | ImageStreamSpec) ->
     Raises:
         EpisodeNotFoundError: There is no episode at that path.
         RecorderError: The episode has this stream already.
+        StreamStorageError: The disk is full.
     """
     folder = stream_files.create(Path(episode_dir), spec)
     writer: FileStreamWriter
     writer = ImageStreamWriter(spec, folder) if isinstance(spec, ImageStreamSpec) else NumericStreamWriter(spec, folder)
-    writer.commit_with(committer.shared)
+    writer.start(committer.shared)
     return writer
 
 

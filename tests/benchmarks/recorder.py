@@ -227,9 +227,9 @@ def measure_appends(folder: Path) -> tuple[list[dict[str, Any]], dict[str, float
         "frame": (
             JPEG,
             {
-                "ours": (Ours(folder / "frame", CAMERAS[0]), 600),
-                "file": (PlainFile(folder / "frame.bin"), 600),
-                "mcap": (Mcap(folder / "frame.mcap"), 600),
+                "ours": (Ours(folder / "frame", CAMERAS[0]), 1500),
+                "file": (PlainFile(folder / "frame.bin"), 1500),
+                "mcap": (Mcap(folder / "frame.mcap"), 1500),
                 "h5py": (Hdf5(folder / "frame.h5", len(JPEG)), 300),
                 "zarr": (PlainZarr(folder / "frame.zarr", PIXELS, **frames), 30),
             },

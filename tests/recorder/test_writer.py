@@ -227,6 +227,36 @@ def test_a_chunk_is_ready_before_it_is_needed(tmp_path: Path) -> None:
     assert not ready.exists()
 
 
+def test_a_shard_is_ready_before_it_is_needed(tmp_path: Path) -> None:
+    writer = EpisodeWriter.create(tmp_path, new_episode([CAMERA]))
+    stream = open_stream(writer.path, CAMERA)
+    shards = [layout.chunk_path(writer.path / "camera" / "image", number, 4) for number in range(2)]
+    assert [path.is_file() for path in shards] == [True, False]
+    for row in range(128):
+        stream.append(stamp_ns(row, 30), stamp_ns(row, 30), frame(row))
+    stream.commit()
+    assert [path.is_file() for path in shards] == [True, True]
+    writer.finish(stamp_ns(128, 30), {"camera": stream.close()})
+    assert [path.is_file() for path in shards] == [True, False]
+    assert verify(writer.path) == []
+
+
+def test_a_stream_without_a_sample_leaves_no_data_file(tmp_path: Path) -> None:
+    writer = EpisodeWriter.create(tmp_path, new_episode([ARM, CAMERA]))
+    summaries = close_all({spec.name: open_stream(writer.path, spec) for spec in (ARM, CAMERA)})
+    writer.finish(stamp_ns(1), summaries)
+    assert {path.name for path in writer.path.rglob("*") if path.is_file()} == {"zarr.json"}
+
+
+def test_a_disk_that_is_full_from_the_start_is_said_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = EpisodeWriter.create(tmp_path, new_episode([ARM]))
+    monkeypatch.setattr("os.posix_fallocate", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(StreamStorageError, match="No space left"):
+        open_stream(writer.path, ARM)
+    monkeypatch.undo()
+    assert writer.finish(stamp_ns(1), {}).streams["arm"].samples == 0
+
+
 def test_a_reader_of_a_live_episode_sees_what_was_committed(tmp_path: Path) -> None:
     writer = EpisodeWriter.create(tmp_path, new_episode([ARM, CAMERA]))
     arm, camera = open_stream(writer.path, ARM), open_stream(writer.path, CAMERA)
