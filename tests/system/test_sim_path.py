@@ -116,3 +116,13 @@ def seen_rows(folder: Path) -> int:
         return sum(len(open_episode(path).streams["control"]) for path in folder.glob("*.zarr"))
     except (RecorderError, KeyError):
         return 0
+
+
+def test_the_readme_reads_an_episode_without_us(collection: Path) -> None:
+    block = (ROOT / "README.md").read_text().split("```python\n")[1].split("```")[0]
+    program = block.replace("DIR/000000-….zarr", str(find(collection)[0]))
+    if sys.version_info < (3, 12):  # imagecodecs publishes its codec from 3.12 on
+        program = "from recorder.jpeg_codec import register\nregister()\n" + program
+    program += "print(seconds[0] >= 0, position.shape[1], front.shape[1:], last.mean() > 10, len(source) > 100)\n"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.stdout.strip() == "True 6 (240, 320, 3) True True", done.stderr
