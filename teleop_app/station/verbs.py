@@ -84,6 +84,9 @@ class Verbs:
             for verb, edge in EDGES.items()
             if not arbiter.allows(edge) and not (edge is Edge.TAKEOVER and arbiter.phase is Phase.READY)
         }
+        if station.config.mode == "passive":
+            own = "This station only records; the robot is stopped at its own controller."
+            why |= dict.fromkeys((Verb.PAUSE, Verb.RESUME, Verb.STOP, Verb.REARM), own)
         if arbiter.allows(Edge.TAKEOVER) and station.loop.follower is not None and station.loop.operator is None:
             why[Verb.TAKEOVER] = "This station has no operator's device."
         if arbiter.allows(Edge.START_POLICY) and station.policy is None:
