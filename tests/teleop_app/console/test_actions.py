@@ -97,6 +97,17 @@ def test_a_held_key_asks_once(station: FakeStation, window: MainWindow) -> None:
     assert station.verbs() == [Verb.RECORD, Verb.STOP]
 
 
+def test_a_held_key_asks_once_even_if_the_window_system_hides_that_it_repeats(
+    station: FakeStation, window: MainWindow
+) -> None:
+    """X11: each repeat is a release and a press."""
+    for _ in range(5):
+        press(window, "R")
+    press(window, "Esc")
+    wait_until(lambda: Verb.STOP in station.verbs(), "the stop arrived")
+    assert station.verbs() == [Verb.RECORD, Verb.STOP]
+
+
 def test_while_writing_the_task_only_stop_works(station: FakeStation, window: MainWindow) -> None:
     window.activateWindow()
     window.top_bar.task.setFocus()

@@ -9,6 +9,7 @@ from PyQt6.QtTest import QTest
 
 from recorder.segments import ControlSource
 from teleop_app.console.inbox import LinkState
+from teleop_app.console.keyboard import DEBOUNCE_MS
 from teleop_app.console.looks import PHASES, SOURCES, look
 from teleop_app.console.main_window import MainWindow
 from teleop_app.console.panels.camera_grid import FRAME, arrange
@@ -209,6 +210,7 @@ def test_the_episode_list_follows_and_discards_any_row(station: FakeStation, win
     station.episodes = [episode(0, "success"), episode(1, "failure")]
     press(window, "R")
     wait_until(lambda: window.top_bar.recording.property("on") == "true", "recording")
+    QTest.qWait(DEBOUNCE_MS + 10)
     press(window, "R")
     wait_until(lambda: len(panel.model.rows) == 3, "the list follows")
     assert [row.index for row in panel.model.rows] == [2, 1, 0]
