@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from recorder.errors import ExportError
+from recorder.errors import AlignmentError
 
 Int64Array = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -84,15 +84,15 @@ def window(times: Mapping[str, Int64Array]) -> tuple[int, int]:
         First and last moment, both included [ns].
 
     Raises:
-        ExportError: A stream is empty, or two never overlap.
+        AlignmentError: A stream is empty, or two never overlap.
     """
     for name, stamps in times.items():
         if not len(stamps):
-            raise ExportError(f"stream {name} has no usable sample")
+            raise AlignmentError(f"stream {name} has no usable sample")
     begin, late = max((int(stamps.min()), name) for name, stamps in times.items())
     end, early = min((int(stamps.max()), name) for name, stamps in times.items())
     if end < begin:
-        raise ExportError(f"stream {early} ends {(begin - end) / 1e9:.3f} s before stream {late} begins")
+        raise AlignmentError(f"stream {early} ends {(begin - end) / 1e9:.3f} s before stream {late} begins")
     return begin, end
 
 
@@ -108,7 +108,7 @@ def fixed_rate(begin_ns: int, end_ns: int, fps: int) -> Int64Array:
         (rows,) stamps [ns]; at least one.
     """
     if fps < 1:
-        raise ExportError(f"the rate must be a whole number of rows a second, at least 1, not {fps}")
+        raise AlignmentError(f"the rate must be a whole number of rows a second, at least 1, not {fps}")
     rows = (end_ns - begin_ns + _ROUNDING_NS) * fps // _NS + 1
     return begin_ns + (np.arange(rows, dtype=np.int64) * _NS + fps // 2) // fps
 
@@ -126,15 +126,15 @@ def camera_clock(stamps: Int64Array, begin_ns: int, end_ns: int, fps: int) -> In
         (rows,) stamps [ns], strictly increasing.
 
     Raises:
-        ExportError: A row lies half a period or more from where row / fps puts it: the time would be untrue.
+        AlignmentError: A row lies half a period or more from where row / fps puts it: the time would be untrue.
     """
     rows = np.unique(stamps[(stamps >= begin_ns) & (stamps <= end_ns)])
     if not len(rows):
-        raise ExportError("the camera that gives the clock has no frame in the common window")
+        raise AlignmentError("the camera that gives the clock has no frame in the common window")
     nominal = rows[0] + np.arange(len(rows)) * (_NS / fps)
     worst = float(np.abs(rows - nominal).max()) / 1e9
     if worst * fps >= 0.5:
-        raise ExportError(
+        raise AlignmentError(
             f"the camera's frames do not lie at {fps} a second: one is {worst:.3f} s from its place; use the fixed rate"
         )
     return rows
@@ -203,6 +203,11 @@ def _line(
     low, high = np.where(drawn, low, alone), np.where(drawn, high, alone)
     age = np.maximum(np.abs(rows - ordered[low]), np.where(drawn, ordered[high] - rows, 0)) / 1e9
     return Alignment(order[low], order[high], weight, age, ~drawn & ~exact)
+
+
+def greatest_age_s(stream_hz: float, rows_hz: float) -> float:
+    """Age up to which a sample stands for a row: two periods of the stream or of the rows, whichever is longer [s]."""
+    return 2.0 / min(stream_hz, rows_hz)
 
 
 def find_gaps(streams: Mapping[str, tuple[Alignment, float]]) -> tuple[Gap, ...]:

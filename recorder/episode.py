@@ -1,13 +1,16 @@
 """The metadata of one episode, as it stands in the root group's attributes."""
 
+import re
+from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
 
 from recorder.segments import CollectionMode, ControlSource, EpisodeState, Outcome
 from recorder.streams import AnyStreamSpec
 
 SCHEMA_VERSION = 1
+_STARTED = re.compile(r"^(\d{8}T\d{6})Z-")
 
 
 class _Model(BaseModel):
@@ -74,7 +77,12 @@ class Intervention(_Model):
     handover_jump: float | None = None
     """Largest joint difference between the last executed and the first operator command [rad]."""
     outcome: str = "unknown"
+    """recovered, not_recovered, cancelled or unknown."""
     closed_by: str = "release"
+    failure_entry: str = ""
+    """Entry of the failure taxonomy that it answers; empty if nobody said."""
+    phase_split_ns: int | None = None
+    """Where recovery ends and correction begins; None if it is not split."""
 
 
 class StaleRun(_Model):
@@ -114,10 +122,34 @@ class StreamSummary(_Model):
     """CRC-32C of the rows in each chunk file, for every array of numbers."""
     lost: str = ""
     """What a recovery could not bring back, in words; empty if nothing."""
+    warnings: tuple[str, ...] = ()
+    """What was out of its limits, one sentence each; the events of kind `health` say when."""
+    out_of_limits_s: dict[str, float] = Field(default_factory=dict)
+    """How long in all, for each limit [s]."""
+    sharpness: float | None = None
+    """Sharpness of a camera's first seconds, which blur is judged against; None if it was never measured."""
+
+
+class Label(_Model):
+    """One thing that somebody said of a finished episode. Labels are only ever added; the last one of a field holds."""
+
+    field: str
+    """Attribute of the episode, or of the intervention, that it is about."""
+    intervention: int | None = None
+    """Index of the intervention; None for the episode."""
+    old: JsonValue
+    """What held before."""
+    new: JsonValue
+    author: str
+    time_utc: AwareDatetime
 
 
 class EpisodeInfo(_Model):
-    """Everything about an episode that is not a stream's rows."""
+    """Everything about an episode that is not a stream's rows.
+
+    On disk the attributes are as recorded and `labels` stands beside them; whoever reads an episode with this package
+    gets the attributes as the labels left them.
+    """
 
     schema_version: int = SCHEMA_VERSION
     id: str
@@ -145,8 +177,36 @@ class EpisodeInfo(_Model):
     segments: tuple[Segment, ...] = ()
     interventions: tuple[Intervention, ...] = ()
     notes: str = ""
+    tags: tuple[str, ...] = ()
+    failure_entry: str = ""
+    """Entry of the failure taxonomy; empty if nobody said."""
+    kept_ns: tuple[int, int] | None = None
+    """The part [start, stop) that a trim keeps; None for all of it [ns]."""
+    labels: tuple[Label, ...] = ()
+    """What was said after the recording, oldest first."""
+
+    @property
+    def kept(self) -> tuple[int, int | None]:
+        """The part [start, stop) to be used; the stop is None while it is recorded [ns]."""
+        return self.kept_ns if self.kept_ns is not None else (self.start_ns, self.stop_ns)
 
     @property
     def duration_s(self) -> Annotated[float, "s"]:
-        """Length of the episode's interval; 0 while it has no end [s]."""
+        """Length of what is kept; 0 while it has no end [s]."""
+        start, stop = self.kept
+        return 0.0 if stop is None else (stop - start) / 1e9
+
+    @property
+    def recorded_s(self) -> Annotated[float, "s"]:
+        """Length of the episode's interval, whatever is kept of it; 0 while it has no end [s]."""
         return 0.0 if self.stop_ns is None else (self.stop_ns - self.start_ns) / 1e9
+
+    @property
+    def started_utc(self) -> datetime | None:
+        """When it began, to the second, from its id; None if its id is not one that this application gives."""
+        match = _STARTED.match(self.id)
+        return None if match is None else datetime.strptime(f"{match[1]}+0000", "%Y%m%dT%H%M%S%z")
+
+    def seconds(self, time_ns: int) -> float:
+        """Convert a stamp to seconds from the start of the episode [s]."""
+        return (time_ns - self.start_ns) / 1e9

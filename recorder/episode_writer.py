@@ -172,6 +172,13 @@ def restore(path: Path) -> Path:
 
 
 def _move(path: Path) -> Path:
+    if not layout.collection_of(path).is_dir():
+        raise EpisodeNotFoundError(f"there is no episode at {path}")
+    with layout.locked_folder(layout.collection_of(path)):
+        return _move_held(path)
+
+
+def _move_held(path: Path) -> Path:
     journal = layout.journal_path(path)
     if not path.is_dir():
         raise EpisodeNotFoundError(f"there is no episode at {path}")

@@ -25,6 +25,10 @@ class ExportError(RecorderError):
     """An export cannot be made as asked; nothing half-written is left."""
 
 
+class AlignmentError(ExportError):
+    """Streams cannot be brought to one clock as asked."""
+
+
 class StreamStorageError(RecorderError, OSError):
     """The disk did not take a sample or a commit; what was appended before is kept."""
 
@@ -35,3 +39,11 @@ class StreamStorageError(RecorderError, OSError):
 
 class EpisodeBusyError(RecorderError):
     """Another live process is writing this episode or stream."""
+
+
+class LabelError(RecorderError, ValueError):
+    """A label or a trim cannot be given as asked; nothing of it was written."""
+
+
+class MergeError(RecorderError):
+    """Collections cannot be merged as asked."""

@@ -15,6 +15,7 @@ from pathlib import Path
 GROUP_SUFFIX = ".zarr"
 JOURNAL_SUFFIX = ".journal"
 TRASH = ".trash"
+MERGING = ".merging"
 METADATA = "zarr.json"
 _NAME = re.compile(r"^(?P<index>\d{6,})-(?P<id>[0-9A-Za-z-]+)$")
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -41,6 +42,17 @@ def journal_path(episode: Path) -> Path:
 def trash_path(collection: Path) -> Path:
     """Where a collection keeps its discarded episodes."""
     return collection / TRASH
+
+
+def merging_path(collection: Path) -> Path:
+    """Where a merge into a collection keeps its plan and the episode that it copies; gone once it is done."""
+    return collection / MERGING
+
+
+def collection_of(episode: Path) -> Path:
+    """The collection of an episode, whether it is in the trash or not."""
+    folder = episode.parent
+    return folder.parent if folder.name == TRASH else folder
 
 
 def counterpart(episode: Path) -> Path:
@@ -76,7 +88,7 @@ def next_index(collection: Path) -> int:
 
 @contextmanager
 def locked_folder(folder: Path) -> Iterator[None]:
-    """Hold a folder against other processes while an episode is numbered in it or moved out of it.
+    """Hold a folder against other processes while an episode is numbered in it, labelled, or moved out of it.
 
     The lock is the kernel's (flock), so that a killed process never leaves one behind.
     """

@@ -19,6 +19,7 @@ from recorder.episode import EpisodeInfo
 from recorder.errors import EpisodeFormatError
 from recorder.metadata import FRAMES_PER_SHARD, IMAGE, RECEIVED, TIME, ArrayLayout
 from recorder.row_files import read_rows
+from recorder.slices import FrameSlice, NumericSlice, rows_between
 from recorder.streams import ImageStreamSpec, NumericStreamSpec, StreamRole
 
 
@@ -70,6 +71,10 @@ class NumericStream(_Stream):
             raise KeyError(f"stream {self.spec.name} has no field {name}; it has {known}")
         first, last, _ = slice(start, stop).indices(len(self))
         return self._read(name, first, max(first, last))
+
+    def between(self, start_ns: int | None = None, stop_ns: int | None = None) -> NumericSlice:
+        """Samples whose time is in [start_ns, stop_ns), monotonic clock; None for no bound [ns]."""
+        return NumericSlice(self, rows_between(self.time, start_ns, stop_ns))
 
 
 @dataclass(frozen=True)
@@ -128,6 +133,10 @@ class ImageStream(_Stream):
         except ValueError as error:
             raise EpisodeFormatError(f"{self.path / IMAGE}: row {index}: {error}") from error
 
+    def between(self, start_ns: int | None = None, stop_ns: int | None = None) -> FrameSlice:
+        """Frames whose time is in [start_ns, stop_ns), monotonic clock; None for no bound [ns]."""
+        return FrameSlice(self, rows_between(self.time, start_ns, stop_ns))
+
     def _open(self, number: int) -> _OpenedShard:
         if self._opened is not None and self._opened.number == number:
             return self._opened
@@ -159,6 +168,30 @@ class Episode:
     def by_role(self, role: StreamRole) -> list[NumericStream | ImageStream]:
         """The streams with a role, in the order of their declaration."""
         return [stream for stream in self.streams.values() if stream.spec.role is role]
+
+    @property
+    def kept(self) -> tuple[int, int]:
+        """The part [start_ns, stop_ns) to be used: all of it unless it was trimmed [ns]."""
+        start, stop = self.info.kept
+        if stop is None:
+            stop = max([start, *(int(stream.time[-1]) + 1 for stream in self.streams.values() if len(stream))])
+        return start, stop
+
+    def kept_rows(self, stream: NumericStream | ImageStream) -> NDArray[np.int64] | None:
+        """Rows of one of its streams that a trim keeps, ascending; None for all."""
+        return None if self.info.kept_ns is None else rows_between(stream.time, *self.info.kept_ns)
+
+    def slice_s(
+        self, start_s: float | None = None, stop_s: float | None = None
+    ) -> Mapping[str, NumericSlice | FrameSlice]:
+        """Every stream from `start_s` up to before `stop_s`, from the start of the recording [s].
+
+        None stands for the edge of what is kept.
+        """
+        start, stop = self.kept
+        start = start if start_s is None else self.info.start_ns + round(start_s * 1e9)
+        stop = stop if stop_s is None else self.info.start_ns + round(stop_s * 1e9)
+        return {name: stream.between(start, stop) for name, stream in self.streams.items()}
 
 
 def open_episode(path: Path | str) -> Episode:

@@ -7,6 +7,7 @@ from recorder import journal, layout, root
 from recorder.episode import EpisodeInfo, StreamSummary
 from recorder.episode_writer import with_segments
 from recorder.errors import EpisodeNotFoundError
+from recorder.labels import effective
 from recorder.repair import repair_missing_summaries
 from recorder.segments import EpisodeState
 
@@ -83,7 +84,7 @@ def _begin_again(episode: Path) -> None:
 
 def _recover(episode: Path, info: EpisodeInfo) -> RecoveryReport:
     if info.state in root.FINISHED:
-        return RecoveryReport(episode, repaired=False, info=info)
+        return RecoveryReport(episode, repaired=False, info=effective(info))
     summaries = repair_missing_summaries(episode, info, {})
     update = {"state": EpisodeState.RECOVERED, "streams": summaries, "stop_ns": _stop_ns(info, summaries)}
     recovered = with_segments(episode, info.model_copy(update=update))

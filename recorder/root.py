@@ -1,11 +1,13 @@
 """The root group of an episode: its attributes are the description of the episode."""
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from recorder import journal, layout, metadata
+from recorder import journal, labels, layout, metadata
 from recorder.episode import SCHEMA_VERSION, EpisodeInfo
 from recorder.errors import EpisodeFormatError, EpisodeNotFoundError
 from recorder.segments import EpisodeState
@@ -18,6 +20,14 @@ def write_info(episode: Path, info: EpisodeInfo) -> None:
     members = _members(episode, info) if info.state in FINISHED else None
     document = metadata.encode_group(info.model_dump(mode="json"), members)
     layout.replace_file(layout.metadata_path(episode), document, layout.root_scratch(episode), durable=True)
+
+
+def amend(episode: Path, attributes: Mapping[str, Any]) -> None:
+    """Put some attributes in place of their like, in one step that survives a power loss; all else stays as it is."""
+    document = metadata.read_document(episode)
+    document["attributes"] = {**document["attributes"], **attributes}
+    data = json.dumps(document, allow_nan=False).encode()
+    layout.replace_file(layout.metadata_path(episode), data, layout.root_scratch(episode), durable=True)
 
 
 def _members(episode: Path, info: EpisodeInfo) -> dict[str, Any]:
@@ -49,7 +59,7 @@ def stored_info(episode: Path) -> EpisodeInfo:
 
 
 def read_info(episode: Path) -> EpisodeInfo:
-    """The description as it is now: of a finished episode the stored one, else what the journal says so far.
+    """The description as it is now: of a finished episode the stored one with its labels, else what the journal says.
 
     Raises:
         EpisodeNotFoundError: There is nothing at that path.
@@ -59,7 +69,7 @@ def read_info(episode: Path) -> EpisodeInfo:
         raise EpisodeNotFoundError(f"there is no episode at {episode}")
     info = stored_info(episode)
     if info.state in FINISHED:
-        return info
+        return labels.effective(info)
     path = layout.journal_path(episode)
     if path.is_file():
         info = journal.fold(path)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from recorder.align import Alignment, Int64Array, Method, align
+from recorder.align import Alignment, Int64Array, Method, align, greatest_age_s
 from recorder.exporters.contract import Frozen
 from recorder.exporters.inputs import Inputs, Vector
 
@@ -75,12 +75,17 @@ def stream_plans(inputs: Inputs, options: RowOptions, tactile: Sequence[str] | N
     plans = {vector.stream.spec.name: _vector_plan(vector, method, options, inputs) for vector, method in chosen}
     for camera in inputs.cameras:
         limit = _max_age(camera.spec.rate_hz, options)
-        plans[camera.spec.name] = StreamPlan(None, camera.time, options.camera, limit, avoid_edges=False)
+        kept = inputs.episode.kept_rows(camera)
+        times = camera.time if kept is None else camera.time[kept]
+        plans[camera.spec.name] = StreamPlan(kept, times, options.camera, limit, avoid_edges=False)
     return plans
 
 
 def _vector_plan(vector: Vector, method: Method, options: RowOptions, inputs: Inputs) -> StreamPlan:
     usable = vector.usable()
+    kept = inputs.episode.kept_rows(vector.stream)
+    if kept is not None:
+        usable = np.intersect1d(usable, kept, assume_unique=True)
     limit = _max_age(vector.stream.spec.rate_hz, options)
     if vector in inputs.action and not inputs.passive:
         limit = max(limit, options.command_max_age_s)
@@ -88,4 +93,4 @@ def _vector_plan(vector: Vector, method: Method, options: RowOptions, inputs: In
 
 
 def _max_age(rate_hz: float, options: RowOptions) -> float:
-    return options.max_age_s if options.max_age_s is not None else 2.0 / min(rate_hz, options.fps)
+    return options.max_age_s if options.max_age_s is not None else greatest_age_s(rate_hz, options.fps)

@@ -18,7 +18,6 @@ from recorder.align import (
     FloatArray,
     Gap,
     Int64Array,
-    align,
     camera_clock,
     find_gaps,
     fixed_rate,
@@ -30,6 +29,7 @@ from recorder.errors import ExportError
 from recorder.exporters.inputs import Inputs, Vector
 from recorder.exporters.row_options import RowOptions, StreamPlan, stream_plans
 from recorder.segments import CollectionMode, ControlSource
+from recorder.sources import changes_of_source, source_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def episode_rows(inputs: Inputs, options: RowOptions, tactile: Sequence[str] | N
     plans = stream_plans(inputs, options, tactile)
     begin, end = window({name: plan.times for name, plan in plans.items()})
     times = _clock(inputs, options, begin, end)
-    edges = _source_edges(inputs)
+    edges = changes_of_source(inputs.control)
     picks = {name: plan.pick(times, edges) for name, plan in plans.items()}
     gaps = find_gaps({name: (picks[name], plan.max_age_s) for name, plan in plans.items()})
     trimmed = _trimmed(inputs, times)
@@ -110,7 +110,7 @@ def episode_rows(inputs: Inputs, options: RowOptions, tactile: Sequence[str] | N
     ranges = tuple(piece for piece in whole_ranges(len(times), gaps) if piece[1] - piece[0] >= least)
     if not ranges:
         raise ExportError(f"no piece of it is whole for {options.min_piece_s} s")
-    source, operator = _labels(inputs, times)
+    source, operator = source_at(inputs.control, times)
     facts = _facts(inputs, times, trimmed, ranges) | {
         "streams": {name: plan.facts(picks[name]) for name, plan in plans.items()}
     }
@@ -126,37 +126,10 @@ def _clock(inputs: Inputs, options: RowOptions, begin: int, end: int) -> Int64Ar
     return camera_clock(cameras[options.clock].time, begin, end, options.fps)
 
 
-def _source_edges(inputs: Inputs) -> Int64Array:
-    """Give the first tick of every new control source [ns]."""
-    if inputs.control is None or not len(inputs.control):
-        return np.empty(0, np.int64)
-    source = inputs.control.field("source")
-    edges: Int64Array = inputs.control.time[1:][source[1:] != source[:-1]]
-    return edges
-
-
-def _labels(inputs: Inputs, times: Int64Array) -> tuple[NDArray[np.uint8], BoolArray]:
-    """Give each row the control source of the last tick at or before it, and whether that was the operator.
-
-    Shared control counts as the operator's where the operator's share is at least one half.
-    """
-    control = inputs.control
-    if control is None or not len(control):
-        return np.zeros(len(times), np.uint8), np.zeros(len(times), np.bool_)
-    tick = align(control.time, times, "previous")
-    known = np.isfinite(tick.age_s)
-    source: NDArray[np.uint8] = np.where(known, tick.take(control.field("source")), ControlSource.NONE).astype(np.uint8)
-    operator: BoolArray = source == ControlSource.OPERATOR
-    if any(field.name == "blend" for field in control.spec.fields):
-        operator |= (source == ControlSource.SHARED) & (tick.take(control.field("blend")) >= 0.5)
-    return source, operator
-
-
 def _trimmed(inputs: Inputs, times: Int64Array) -> tuple[float, float]:
-    """Measure what the window cuts off at the start and at the end of the episode's interval [s]."""
-    info = inputs.episode.info
-    stop = info.stop_ns if info.stop_ns is not None else int(times[-1])
-    return max(0.0, (int(times[0]) - info.start_ns) / 1e9), max(0.0, (stop - int(times[-1])) / 1e9)
+    """Measure what the window cuts off at the start and at the end of what is kept of the episode [s]."""
+    start, stop = inputs.episode.kept
+    return max(0.0, (int(times[0]) - start) / 1e9), max(0.0, (stop - int(times[-1])) / 1e9)
 
 
 def _refuse(
@@ -191,6 +164,7 @@ def _facts(
         "operator": info.operator,
         "policy_id": info.policy_id,
         "boot_id": info.boot_id,
+        "kept_ns": list(inputs.episode.kept),
         "window_ns": [int(times[0]), int(times[-1])],
         "trimmed_s": list(trimmed),
         "rows": len(times),
