@@ -34,6 +34,8 @@ log = logging.getLogger(__name__)
 STATUS_PERIOD_NS = 50_000_000
 POLL_MS = 8
 FEED_QUEUE = 60
+LAST_WORDS_MS = 300
+"""How long the answer to a shutdown may take to leave [ms]."""
 
 
 class StationServer:
@@ -59,7 +61,7 @@ class StationServer:
         self._context = zmq.Context()
         requests, feed = self._context.socket(zmq.ROUTER), self._context.socket(zmq.PUB)
         for socket in (requests, feed):
-            socket.setsockopt(zmq.LINGER, 0)
+            socket.setsockopt(zmq.LINGER, LAST_WORDS_MS)
         feed.setsockopt(zmq.SNDHWM, FEED_QUEUE)
         try:
             self.endpoint = self._bind(requests, self._port)
