@@ -49,6 +49,11 @@ def merging_path(collection: Path) -> Path:
     return collection / MERGING
 
 
+def merge_plan_path(collection: Path) -> Path:
+    """The plan of a merge into a collection that is not done."""
+    return merging_path(collection) / "plan.json"
+
+
 def collection_of(episode: Path) -> Path:
     """The collection of an episode, whether it is in the trash or not."""
     folder = episode.parent
