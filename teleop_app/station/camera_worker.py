@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -87,7 +88,8 @@ class CameraWorker:
         summary = self._recorder.finish().model_dump(mode="json")
         newest = self._reader.latest
         source = newest.stamp_source.value if newest is not None else "none"
-        return {"summary": summary, "stamp_source": source, "facts": dict(self._camera.facts())}
+        lost = [asdict(run) for run in self._recorder.lost]
+        return {"summary": summary, "stamp_source": source, "facts": dict(self._camera.facts()), "lost": lost}
 
     def health(self) -> dict[str, Any]:
         """Live figures, JSON-ready."""

@@ -124,6 +124,12 @@ class EpisodesConfig(_Model):
     """Collection mode of the first, second, ... episode; the last one is repeated."""
     stop_after_silence_s: Annotated[float, Field(gt=0)] | None = None
     """End an episode when every device that has delivered in it has been silent for so long [s]."""
+    keep_before_s: Annotated[float, Field(ge=0, le=60)] = 0.0
+    """An episode begins so long before it was asked for, from what the streams' buffers still hold [s]."""
+    least_free_mb: Annotated[float, Field(ge=20)] = 500.0
+    """No episode is started with less free disk; an open one is closed at half of it [MB]."""
+    least_free_minutes: Annotated[float, Field(ge=0)] = 2.0
+    """No episode is started with less recording time left at the measured rate [minutes]."""
     seed: int = 0
     """Scene seed of the first episode; the next ones count up."""
 
@@ -138,6 +144,8 @@ class StationConfig(_Model):
     """Passive: a foreign controller commands, the station only records and tags."""
     task: str = ""
     operator_id: str = "operator"
+    scenario_id: str = ""
+    """Which initial condition or experiment the episodes belong to."""
     follower: Name | None = None
     """The arm that acts; needed in an active station."""
     action: Name | None = None

@@ -58,7 +58,8 @@ class ControlStream:
 
     def finish(self) -> Finished:
         """Close it."""
-        return Finished(self._recorder.finish(), "host", {})
+        summary = self._recorder.finish()
+        return Finished(summary, "host", {}, self._recorder.lost)
 
     def health(self) -> Health:
         """Age and count; the loop itself measures its punctuality."""

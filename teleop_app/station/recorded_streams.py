@@ -13,6 +13,7 @@ from drivers.protocols import Device
 from drivers.samples import JointState, TactileSample
 from recorder.episode import StreamSummary
 from recorder.streams import AnyStreamSpec, ImageStreamSpec, NumericStreamSpec, StreamRole
+from recorder.write_queue import LostRun
 from teleop_app.station.first_sample import wait_for_first
 from teleop_app.station.stream_recorder import StreamRecorder
 from teleop_app.station.worker_link import WorkerLink
@@ -29,6 +30,8 @@ class Finished:
     stamp_source: str
     """Where its stamps really came from."""
     facts: dict[str, Any]
+    lost: tuple[LostRun, ...] = ()
+    """Samples that could not be recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ class RecordedStream(Protocol):
         ...
 
     def begin(self, start_ns: int) -> None:
-        """Record samples true at or after `start_ns`."""
+        """Record samples true at or after `start_ns`; also ends a pause."""
         ...
 
     def suspend(self) -> None:
@@ -167,7 +170,8 @@ class LocalStream(Generic[S]):
 
     def finish(self) -> Finished:
         """Close it."""
-        return Finished(self.recorder.finish(), self.stamp_source, dict(self.device.facts()))
+        summary = self.recorder.finish()
+        return Finished(summary, self.stamp_source, dict(self.device.facts()), self.recorder.lost)
 
     @property
     def stamp_source(self) -> str:
@@ -230,7 +234,8 @@ class CameraStream:
     def finish(self) -> Finished:
         """Close it."""
         answer = self.link.ask("finish")
-        return Finished(StreamSummary.model_validate(answer["summary"]), answer["stamp_source"], answer["facts"])
+        lost = tuple(LostRun(**run) for run in answer["lost"])
+        return Finished(StreamSummary.model_validate(answer["summary"]), answer["stamp_source"], answer["facts"], lost)
 
     def health(self) -> Health:
         """Live figures, at most a quarter of a second old."""

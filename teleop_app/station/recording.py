@@ -9,6 +9,7 @@ from drivers.configs import DriverConfig
 from drivers.samples import JointState, TactileSample
 from recorder.segments import ControlSource
 from recorder.streams import FieldSpec, ImageStreamSpec, NumericStreamSpec, StreamRole
+from recorder.write_queue import row_bytes
 from teleop_app.station.arbiter import Phase
 from teleop_app.station.limits import Clamp
 
@@ -107,6 +108,13 @@ def control_spec(rate_hz: float, joints: tuple[str, ...]) -> NumericStreamSpec:
         FieldSpec(name="clamps", dtype="uint8", codes={str(clamp.name).lower(): clamp.value for clamp in Clamp}),
     )
     return NumericStreamSpec(name=CONTROL_STREAM, role=StreamRole.CONTROL, rate_hz=rate_hz, fields=scalars + active)
+
+
+def expected_bytes_s(spec: NumericStreamSpec | ImageStreamSpec) -> float:
+    """What a stream takes of the disk before anything is measured, a JPEG at 2 bits a pixel [bytes/s]."""
+    if isinstance(spec, ImageStreamSpec):
+        return spec.rate_hz * spec.height * spec.width / 4
+    return spec.rate_hz * row_bytes(spec)
 
 
 PHASE_CODES: dict[Phase, int] = {phase: code for code, phase in enumerate(Phase)}

@@ -1,7 +1,6 @@
 """Episodes, one after another: start, stop, label, discard. Files are made and closed here, in one thread at a time."""
 
 import logging
-import shutil
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,20 +11,20 @@ from typing import Any, TypeVar
 from drivers import clock
 from drivers.errors import DriverError
 from recorder.episode import Anchor, EpisodeInfo, Event, StreamSummary
-from recorder.episode_writer import EpisodeWriter, NewEpisode, discard, restore
+from recorder.episode_writer import EpisodeWriter, NewEpisode
 from recorder.errors import RecorderError
-from recorder.layout import episode_paths, trash_path
 from recorder.segments import CollectionMode, Outcome
 from teleop_app import __version__
 from teleop_app.station.config import StationConfig
+from teleop_app.station.disk import DiskGauge
 from teleop_app.station.errors import RequestRefusedError
 from teleop_app.station.recorded_streams import Finished, RecordedStream
+from teleop_app.station.recording import expected_bytes_s
+from teleop_app.station.trash import Trash
 
 log = logging.getLogger(__name__)
 
 ANCHOR_PERIOD_NS = 10_000_000_000
-LEAST_FREE_BYTES = 200_000_000
-"""Below this an episode is not started."""
 R = TypeVar("R")
 
 
@@ -43,7 +42,10 @@ class Session:
         self._mode = CollectionMode.TELEOP_DEMO
         self._start_ns = self._stop_ns = self._anchored_ns = 0
         self._outcome = Outcome.UNSET
-        self._last_discarded: Path | None = None
+        self._paused = False
+        episodes = config.episodes
+        self.disk = DiskGauge(collection, round(episodes.least_free_mb * 1e6), 60 * episodes.least_free_minutes)
+        self.trash = Trash(collection)
         self.last: EpisodeInfo | None = None
         """The last episode that was closed and kept."""
         self.last_path: Path | None = None
@@ -51,9 +53,6 @@ class Session:
         """Episodes kept since the session began."""
         self.message = ""
         """What became of the last episode, one sentence."""
-        self.listed, self.trashed = 0, 0
-        """Episodes in the collection and in its trash, as of the last change."""
-        self._count()
         self.save_s = 0.0
         """How long the last stop took, from the request to the closed episode [s]."""
 
@@ -86,10 +85,12 @@ class Session:
             DriverError: a stream cannot be recorded; nothing is left on disk.
         """
         with self._turn:
+            before_s = max(before_s, self.config.episodes.keep_before_s)
             start_ns = max(clock.now_ns() - round(before_s * 1e9), self._stop_ns)
             self._check_startable(task)
             anchor = clock.read_anchor()
             specs = self._all(lambda stream: stream.spec())
+            self.disk.expect(sum(map(expected_bytes_s, specs)))
             writer = EpisodeWriter.create(
                 self.collection,
                 NewEpisode(
@@ -128,7 +129,7 @@ class Session:
             self.save_s = (clock.now_ns() - asked_ns) / 1e9
             self.last, self.last_path = info, writer.path
             self.kept += 1
-            self._count()
+            self.trash.count()
             takeovers = len(info.interventions)
             self.message = (
                 f"Episode {info.index} kept: {info.duration_s:.1f} s, "
@@ -143,45 +144,49 @@ class Session:
             if writer is not None and episode_id in (None, writer.id):
                 self._close_streams(writer)
                 self._writer = None
-                trashed = writer.discard()
-            elif episode_id is not None:
-                trashed = discard(self._find(self.collection, episode_id))
-            elif self.last_path is not None:
-                trashed = discard(self.last_path)
+                trashed = self.trash.note(writer.discard())
+            elif episode_id is not None or self.last_path is not None:
+                trashed = self.trash.put(episode_id or self.last_path or "")
             else:
                 raise RequestRefusedError("there is no episode of this session to discard; choose one of the list")
-            if self.last is not None and trashed.name.endswith(f"{self.last.id}.zarr"):
+            if self.last_path is not None and trashed.name == self.last_path.name:
                 self.last_path, self.last, self.kept = None, None, self.kept - 1
-            self._count()
-            self._last_discarded = trashed
             self.message = f"{trashed.stem} is in the trash; it can be brought back."
             return trashed
 
     def undo_discard(self, episode_id: str | None = None) -> Path:
         """Bring an episode back: the one of that id, or else the last one discarded."""
         with self._turn:
-            if episode_id is not None:
-                trashed: Path | None = self._find(trash_path(self.collection), episode_id)
-            else:
-                trashed, self._last_discarded = self._last_discarded, None
-            if trashed is None:
-                raise RequestRefusedError("nothing has been discarded in this session")
-            restored = restore(trashed)
-            self._count()
+            restored = self.trash.restore(episode_id)
             self.message = f"{restored.stem} is back."
             return restored
 
-    def _count(self) -> None:
-        """Look what is on disk, so that nobody has to twenty times a second."""
-        self.listed = len(episode_paths(self.collection)) if self.collection.is_dir() else 0
-        trash = trash_path(self.collection)
-        self.trashed = len(episode_paths(trash)) if trash.is_dir() else 0
+    def pause(self) -> None:
+        """Record nothing until `resume`: an explicit gap in every stream, marked by two events."""
+        with self._turn:
+            writer = self._need_open()
+            if self._paused:
+                raise RequestRefusedError("recording is paused already")
+            self._paused = True
+            stop_ns = self._suspend()
+            self._all(lambda stream: stream.end(stop_ns))
+            writer.event(Event(time_ns=stop_ns, kind="recording_paused"))
 
-    def _find(self, folder: Path, episode_id: str) -> Path:
-        found = [path for path in folder.glob("*.zarr") if path.stem.endswith(episode_id)]
-        if len(found) != 1:
-            raise RequestRefusedError(f"there is no episode {episode_id} in {folder}")
-        return found[0]
+    def resume(self) -> None:
+        """Record again after `pause`."""
+        with self._turn:
+            writer = self._need_open()
+            if not self._paused:
+                raise RequestRefusedError("recording is not paused")
+            self._paused = False
+            start_ns = clock.now_ns()
+            self._all(lambda stream: stream.begin(start_ns))
+            writer.event(Event(time_ns=start_ns, kind="recording_resumed"))
+
+    @property
+    def paused(self) -> bool:
+        """Whether an episode is open and recording is paused."""
+        return self._paused and self.recording
 
     def mark(self, outcome: Outcome) -> None:
         """Say how the open episode ends."""
@@ -200,27 +205,18 @@ class Session:
         """Add an event as of now."""
         self.note_event(clock.now_ns(), kind, detail)
 
-    def keep_time(self) -> None:
-        """Take the next clock anchor when it is due; called about once a second."""
+    def keep_house(self) -> None:
+        """Once a second: take the next clock anchor when it is due, measure the disk, and give up before it is full."""
         writer, now_ns = self._writer, clock.now_ns()
+        self.disk.observe(recording=writer is not None)
+        if writer is not None and self.disk.exhausted():
+            self.note_now("fault", {"fault": f"The disk of {self.collection} is nearly full; the episode was closed."})
+            self.stop()
+            self.message = f"The disk is nearly full. {self.message}"
+            return
         if writer is not None and now_ns - self._anchored_ns >= ANCHOR_PERIOD_NS:
             self._anchored_ns = now_ns
             writer.anchor(Anchor(**asdict(clock.read_anchor())))
-
-    def free_bytes(self) -> int:
-        """Free disk where the collection is, or will be."""
-        folder = self.collection
-        while not folder.exists():
-            folder = folder.parent
-        return shutil.disk_usage(folder).free
-
-    def disk_free_s(self) -> float | None:
-        """Recording time left at the last episode's bytes a second; None before one was recorded [s]."""
-        info = self.last
-        if info is None or info.duration_s <= 0:
-            return None
-        used = sum(summary.bytes for summary in info.streams.values())
-        return max(0, self.free_bytes() - LEAST_FREE_BYTES) * info.duration_s / used if used else None
 
     def close(self) -> None:
         """Close and keep an open episode, because the station ends."""
@@ -234,10 +230,8 @@ class Session:
             raise RequestRefusedError(f"episode {self.index} is being recorded; stop it first")
         if not self.task:
             raise RequestRefusedError("the episode needs a task: say what is to be done")
-        if (free := self.free_bytes()) < LEAST_FREE_BYTES:
-            raise RequestRefusedError(
-                f"{self.collection} has {free / 1e6:.0f} MB left; an episode needs {LEAST_FREE_BYTES / 1e6:.0f} MB"
-            )
+        if refusal := self.disk.refusal():
+            raise RequestRefusedError(refusal)
 
     def _need_open(self) -> EpisodeWriter:
         if self._writer is None:
@@ -252,14 +246,17 @@ class Session:
         Returns:
             The end of the episode [ns], and the summary of every stream that was closed.
         """
-        self._each(lambda stream: stream.suspend())
-        stop_ns = clock.now_ns()
+        stop_ns = self._suspend()
+        self._paused = False
         self._each(lambda stream: stream.end(stop_ns))
         summaries: dict[str, StreamSummary] = {}
         for stream, result in zip(self._streams, self._each(lambda stream: stream.finish()), strict=True):
             if isinstance(result, Finished):
                 detail = {"stream": stream.name, "stamp_source": result.stamp_source, "facts": result.facts}
                 writer.event(Event(time_ns=stop_ns, kind="stream_closed", detail=detail))
+                for run in result.lost:
+                    lost = {"stream": stream.name, **asdict(run)}
+                    writer.event(Event(time_ns=run.first_ns, kind="samples_lost", detail=lost))
                 summaries[stream.name] = result.summary
             else:
                 log.warning("%s: %s", stream.name, result)
@@ -267,6 +264,11 @@ class Session:
                 writer.event(Event(time_ns=stop_ns, kind="fault", detail=detail))
         writer.anchor(Anchor(**asdict(clock.read_anchor())))
         return stop_ns, summaries
+
+    def _suspend(self) -> int:
+        """Let every stream wait; return a time that none has recorded beyond [ns]."""
+        self._each(lambda stream: stream.suspend())
+        return clock.now_ns()
 
     def _each(self, do: Callable[[RecordedStream], R]) -> list[R | Exception]:
         """Do the same with every stream at the same time; a device's failure takes its place in the results."""

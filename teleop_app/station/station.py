@@ -137,4 +137,4 @@ class Station:
 
     def _keep_house(self) -> None:
         while not self._stopping.wait(HOUSEKEEPING_S):
-            self.session.keep_time()
+            self.session.keep_house()

@@ -41,7 +41,7 @@ def station_status(station: Station, denied: dict[Verb, str], wanted: int) -> St
         episodes_done=session.kept,
         episodes_wanted=wanted,
         last_episode=session.message,
-        disk_free_s=session.disk_free_s(),
+        disk_free_s=session.disk.left_s(),
         streams=tuple(_stream(stream) for stream in station.hardware.streams),
         joints=_joints(station),
         handover=_handover(station),

@@ -2,10 +2,10 @@
 
 The last seconds of every stream wait in a bounded buffer. An episode begins at the moment that it was asked for: its
 files are made after that, and what arrived meanwhile is taken from the buffer, so none is lost to the preparation. It
-ends the same way: every stream is suspended (its samples wait), then the end is set, then what belongs is taken.
+ends the same way: every stream is suspended (its samples wait), then the end is set, then what belongs is taken. A
+pause is an end that a later beginning undoes: what is true between the two is not recorded.
 """
 
-import logging
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -14,14 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from recorder.episode import StreamSummary
-from recorder.errors import RecorderError
 from recorder.streams import ImageStreamSpec, NumericStreamSpec
-from recorder.writer import StreamWriter, open_stream
+from recorder.write_queue import LostRun, QueuedStream, row_bytes
+from recorder.writer import open_stream
 
-log = logging.getLogger(__name__)
-
-BUFFER_S = 2.0
-"""How much of a stream is kept while no episode is open [s]."""
+BUFFER_S = 5.0
+"""How much of a stream is kept while no episode is open, if nobody wants more [s]."""
 
 
 class _State(Enum):
@@ -32,52 +30,61 @@ class _State(Enum):
     ENDING = 4
 
 
+_WAITING = (_State.IDLE, _State.PREPARED, _State.SUSPENDED)
+
+
 class StreamRecorder:
     """Routes one stream's samples. `offer` is called by the device's thread, the rest by the session's."""
 
     def __init__(self, name: str, rate_hz: float, dropped: Callable[[], int] = lambda: 0) -> None:
         """Prepare nothing yet; `dropped` is the driver's running count of lost samples."""
         self.name = name
+        self._rate_hz = rate_hz
         self._grace_s = 2.0 / rate_hz + 0.02
         self._dropped = dropped
         self._lock = threading.Lock()
         self._ended = threading.Event()
-        self._buffer: deque[tuple[int, int, Any]] = deque(maxlen=max(16, round(BUFFER_S * rate_hz)))
+        self._buffer: deque[tuple[int, int, Any]] = deque()
+        self.keep(BUFFER_S)
         self._state = _State.IDLE
-        self._writer: StreamWriter | None = None
+        self._queue: QueuedStream | None = None
         self._start_ns = self._stop_ns = 0
         self._dropped_before = 0
-        self._refused = 0
-        self.fault = ""
-        """Why samples of the open episode could not be written, one sentence; empty if all were."""
+        self._late = ""
+        self.lost: tuple[LostRun, ...] = ()
+        """Samples of the last finished episode that could not be recorded."""
+
+    def keep(self, buffer_s: float) -> None:
+        """Keep the last `buffer_s` of the stream while no episode is open [s]."""
+        with self._lock:
+            self._buffer = deque(self._buffer, maxlen=max(16, round(max(buffer_s, BUFFER_S) * self._rate_hz)))
 
     def prepare(self, episode_dir: Path, spec: NumericStreamSpec | ImageStreamSpec) -> None:
         """Make the stream's files."""
-        writer = open_stream(episode_dir, spec)  # outside the lock: the device's thread never waits for files
+        queue = QueuedStream(open_stream(episode_dir, spec), row_bytes(spec))
         with self._lock:
-            self._writer = writer
+            self._queue = queue
             self._ended.clear()
             self._dropped_before = self._dropped()
-            self._refused, self.fault = 0, ""
+            self._late = ""
             self._state = _State.PREPARED
 
     def begin(self, start_ns: int) -> None:
-        """Record every sample true at or after `start_ns`, including those that already arrived."""
-        if self._state is not _State.PREPARED:
-            return
-        self._start_ns = start_ns
-        while True:  # one at a time, so that the device's thread never waits for all of them
-            with self._lock:
-                if not self._buffer:
-                    self._state = _State.OPEN
-                    return
-                time_ns, received_ns, values = self._buffer.popleft()
-            self._append(time_ns, received_ns, values)
+        """Record every sample true at or after `start_ns`, including those that already arrived; also ends a pause."""
+        with self._lock:
+            if self._state not in (_State.PREPARED, _State.ENDING):
+                return
+            if len(self._buffer) == self._buffer.maxlen and self._buffer[0][0] > start_ns:
+                late_s = (self._buffer[0][0] - start_ns) / 1e9
+                self._late = f"the first {late_s:.2f} s were no longer in the buffer when recording began"
+            self._start_ns, self._state = start_ns, _State.OPEN
+            self._ended.clear()
+            self._take_waiting()
 
     def offer(self, time_ns: int, received_ns: int, values: Any) -> None:
         """Record the sample if it belongs to the open episode; otherwise keep it for the next one."""
         with self._lock:
-            if self._state in (_State.IDLE, _State.PREPARED, _State.SUSPENDED):
+            if self._state in _WAITING:
                 self._buffer.append((time_ns, received_ns, values))
             else:
                 self._append(time_ns, received_ns, values)
@@ -100,22 +107,26 @@ class StreamRecorder:
         if self._state is _State.ENDING:
             self._ended.wait(self._grace_s)
         with self._lock:
-            writer, self._writer, self._state = self._writer, None, _State.IDLE
-        if writer is None:
+            queue, self._queue, self._state = self._queue, None, _State.IDLE
+        if queue is None:
             return StreamSummary(samples=0)
-        writer.add_drops(self._dropped() - self._dropped_before + self._refused)
-        return writer.close()
+        queue.add_drops(self._dropped() - self._dropped_before)
+        summary = queue.close()
+        self.lost = queue.lost
+        return summary
 
     @property
-    def recording(self) -> bool:
-        """Whether an episode is open for this stream."""
-        return self._state in (_State.OPEN, _State.SUSPENDED, _State.ENDING)
+    def fault(self) -> str:
+        """What is wrong with the recording of this stream, one sentence; empty if nothing is."""
+        queue = self._queue
+        fault = self._late or (queue.fault if queue is not None else "")
+        return f"{self.name}: {fault}" if fault else ""
 
     @property
     def samples(self) -> int:
         """Samples of the open episode so far."""
-        writer = self._writer
-        return writer.summary.samples if writer is not None else 0
+        queue = self._queue
+        return queue.samples if queue is not None else 0
 
     def _take_waiting(self) -> None:
         waiting = list(self._buffer)
@@ -124,18 +135,10 @@ class StreamRecorder:
             self._append(time_ns, received_ns, values)
 
     def _append(self, time_ns: int, received_ns: int, values: Any) -> None:
-        if time_ns < self._start_ns:
+        if time_ns < self._start_ns or self._queue is None:
             return
         if self._state is _State.ENDING and time_ns >= self._stop_ns:
             self._buffer.append((time_ns, received_ns, values))
             self._ended.set()
             return
-        if self._writer is None:
-            return
-        try:
-            self._writer.append(time_ns, received_ns, values)
-        except (RecorderError, OSError) as error:
-            self._refused += 1
-            if not self.fault:
-                self.fault = f"{self.name}: samples are not being recorded: {error}"
-                log.exception("%s: a sample could not be recorded", self.name)
+        self._queue.append(time_ns, received_ns, values)

@@ -98,9 +98,9 @@ class Verbs:
             why[Verb.RECORD] = "An episode is being recorded."
         else:
             why |= dict.fromkeys(NEEDS_EPISODE, "No episode is being recorded.")
-        if not recording and not station.session.listed:
+        if not recording and not station.session.trash.listed:
             why[Verb.DISCARD] = "There is no episode to discard."
-        if not station.session.trashed:
+        if not station.session.trash.trashed:
             why[Verb.UNDO_DISCARD] = "Nothing has been discarded."
         return why
 

@@ -162,10 +162,53 @@ def test_a_second_start_and_a_start_without_a_task_are_refused(tmp_path: Path) -
 
 
 def test_a_disk_that_is_nearly_full_refuses_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    session = make(tmp_path, Stream())
-    monkeypatch.setattr(session, "free_bytes", lambda: 5_000_000)
-    with pytest.raises(RequestRefusedError, match="5 MB left; an episode needs 200 MB"):
+    stream = Stream()
+    session = make(tmp_path, stream)
+    monkeypatch.setattr(session.disk, "free_bytes", lambda: 5_000_000)
+    with pytest.raises(RequestRefusedError, match="5 MB left; an episode needs 500 MB"):
         session.start(CollectionMode.TELEOP_DEMO)
+    monkeypatch.setattr(session.disk, "free_bytes", lambda: 600_000_000)
+    session.disk.expect(30e6)
+    with pytest.raises(
+        RequestRefusedError, match=r"600 MB left, 0\.2 minutes at 30\.0 MB/s; an episode needs 2\.0 min"
+    ):
+        session.start(CollectionMode.TELEOP_DEMO)
+
+
+def test_a_disk_that_fills_up_closes_the_episode_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Stream()
+    session = make(tmp_path, stream)
+    session.start(CollectionMode.TELEOP_DEMO)
+    stream.deliver(4)
+    session.keep_house()
+    assert session.recording
+    monkeypatch.setattr(session.disk, "free_bytes", lambda: 100_000_000)
+    session.keep_house()
+    assert not session.recording
+    assert session.message.startswith("The disk is nearly full. Episode 0 kept")
+    (info,) = list_episodes(session.collection)
+    assert (info.state, info.streams["arm"].samples) == (EpisodeState.COMPLETE, 4)
+    assert any("nearly full" in str(event.detail) for event in info.events)
+
+
+def test_a_pause_is_an_explicit_gap_with_two_events(tmp_path: Path) -> None:
+    stream = Stream()
+    session = make(tmp_path, stream)
+    session.start(CollectionMode.TELEOP_DEMO)
+    stream.deliver(3)
+    session.pause()
+    stream.deliver(5)
+    assert session.paused
+    with pytest.raises(RequestRefusedError, match="paused already"):
+        session.pause()
+    session.resume()
+    stream.deliver(2)
+    info = session.stop()
+    assert info.streams["arm"].samples == 5
+    paused, resumed = (event.time_ns for event in info.events if event.kind.startswith("recording_"))
+    assert session.last_path is not None
+    times = open_episode(session.last_path).streams["arm"].time
+    assert times[2] < paused <= resumed <= times[3]
 
 
 def test_an_unknown_episode_cannot_be_discarded(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from recorder.episode_writer import EpisodeWriter, NewEpisode
 from recorder.reader import open_episode
 from recorder.streams import FieldSpec, NumericStreamSpec
 from teleop_app.station.stream_recorder import StreamRecorder
+from tests.system.commands import wait_for
 
 SPEC = NumericStreamSpec(name="arm", rate_hz=100, fields=(FieldSpec(name="position"),))
 
@@ -65,6 +66,21 @@ def test_a_late_sample_still_belongs_and_an_early_one_opens_the_next_episode(tmp
     assert end(recorder, second, 45) == [30, 40]
 
 
+def test_a_pause_is_a_gap_from_its_start_to_its_end(tmp_path: Path) -> None:
+    recorder = StreamRecorder("arm", 100)
+    writer = begin(recorder, tmp_path, 1)
+    recorder.begin(1)
+    offer(recorder, 10, 20)
+    recorder.suspend()
+    offer(recorder, 30, 40)
+    recorder.end(35)
+    offer(recorder, 50, 60)
+    recorder.begin(55)
+    offer(recorder, 70)
+    recorder.suspend()
+    assert end(recorder, writer, 100) == [10, 20, 30, 60, 70]
+
+
 def test_finish_waits_for_the_sample_after_the_end_but_not_for_long(tmp_path: Path) -> None:
     recorder = StreamRecorder("arm", 100)
     writer = begin(recorder, tmp_path, 1)
@@ -89,11 +105,12 @@ def test_a_value_that_does_not_fit_is_counted_said_and_does_not_stop_the_stream(
     recorder.begin(1)
     recorder.offer(10, 11, {"position": [1.0, 2.0]})
     offer(recorder, 20)
-    assert "samples are not being recorded" in recorder.fault
+    wait_for(lambda: "1 samples could not be recorded" in recorder.fault)
     recorder.suspend()
     recorder.end(30)
     summary = recorder.finish()
     assert (summary.samples, summary.drops) == (1, 1)
+    assert [(run.first_ns, run.last_ns, run.count) for run in recorder.lost] == [(10, 10, 1)]
     writer.discard()
 
 
