@@ -16,13 +16,14 @@ def send(
     *,
     task: Annotated[str | None, typer.Option(help="With record and set_task.")] = None,
     reason: Annotated[str | None, typer.Option(help="With reason.")] = None,
+    text: Annotated[str | None, typer.Option(help="With note.")] = None,
     connect: Connect = HERE,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Ask a running station to record, stop, take over, release, ...; exit code 2 if it refuses."""
     from teleop_app.station.client import StationClient
 
-    args = {key: value for key, value in (("task", task), ("reason", reason)) if value is not None}
+    args = {key: value for key, value in (("task", task), ("reason", reason), ("text", text)) if value is not None}
     with StationClient(connect, "command line") as client:
         reply = client.ask(verb, **args)
     if as_json:

@@ -60,6 +60,10 @@ class CameraWorker:
             wait_for_first(self.config.name, lambda: self._reader.count, lambda: self._reader.error)
         return dict(self._camera.facts())
 
+    def keep(self, buffer_s: float) -> None:
+        """Keep the last `buffer_s` of frames while no episode is open [s]."""
+        self._recorder.keep(buffer_s)
+
     def spec(self) -> dict[str, Any]:
         """Describe the stream: of the size that the camera delivers or, before its first frame, is set to."""
         newest = self._reader.latest
@@ -143,6 +147,7 @@ def serve(worker: CameraWorker, lines: TextIO, out: TextIO) -> None:
         "suspend": worker.suspend,
         "end": worker.end,
         "finish": worker.finish,
+        "keep": worker.keep,
         "spec": worker.spec,
     }
     health = threading.Thread(target=report_health, name="health", daemon=True)

@@ -36,6 +36,10 @@ class ControlStream:
         """Close an open episode's stream."""
         self._recorder.finish()
 
+    def keep(self, buffer_s: float) -> None:
+        """Keep the last `buffer_s` of ticks while no episode is open [s]."""
+        self._recorder.keep(buffer_s)
+
     def spec(self) -> Spec:
         """Describe the stream."""
         return control_spec(self.expected_hz, self._joints)

@@ -73,6 +73,10 @@ class RecordedStream(Protocol):
         """Stop reading and release the device."""
         ...
 
+    def keep(self, buffer_s: float) -> None:
+        """Keep the last `buffer_s` of the stream while no episode is open [s]."""
+        ...
+
     def spec(self) -> Spec:
         """Describe the stream as of now."""
         ...
@@ -148,6 +152,10 @@ class LocalStream(Generic[S]):
         self.recorder.finish()
         self.device.disconnect()
 
+    def keep(self, buffer_s: float) -> None:
+        """Keep the last `buffer_s` of the stream while no episode is open [s]."""
+        self.recorder.keep(buffer_s)
+
     def spec(self) -> Spec:
         """Describe the stream as of now."""
         return self._describe(self)
@@ -210,6 +218,10 @@ class CameraStream:
     def disconnect(self) -> None:
         """End the worker."""
         self.link.stop()
+
+    def keep(self, buffer_s: float) -> None:
+        """Keep the last `buffer_s` of the stream while no episode is open [s]."""
+        self.link.ask("keep", buffer_s=buffer_s)
 
     def spec(self) -> Spec:
         """Describe the stream as of now."""

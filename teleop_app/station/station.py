@@ -26,6 +26,10 @@ SWITCH_INTERVAL_S = 0.0005
 """How long another thread may keep the interpreter from the control loop; Python's default is a whole tick [s]."""
 
 
+BUFFER_MARGIN_S = 5.0
+"""Kept beyond what an episode may reach back, for the time that its files take to be made [s]."""
+
+
 class Station:
     """Use `connect`, then `start`; `stop` works from any state and holds the arm."""
 
@@ -68,6 +72,8 @@ class Station:
     def start(self) -> None:
         """Start the loop, the proposers and the housekeeping."""
         sys.setswitchinterval(SWITCH_INTERVAL_S)
+        for stream in self.streams:
+            stream.keep(self.config.episodes.keep_before_s + BUFFER_MARGIN_S)
         for runner in (self.policy_runner, self._operator_runner):
             if runner is not None:
                 runner.start()

@@ -57,7 +57,7 @@ class StreamRecorder:
     def keep(self, buffer_s: float) -> None:
         """Keep the last `buffer_s` of the stream while no episode is open [s]."""
         with self._lock:
-            self._buffer = deque(self._buffer, maxlen=max(16, round(max(buffer_s, BUFFER_S) * self._rate_hz)))
+            self._buffer = deque(self._buffer, maxlen=max(16, round(buffer_s * self._rate_hz)))
 
     def prepare(self, episode_dir: Path, spec: NumericStreamSpec | ImageStreamSpec) -> None:
         """Make the stream's files."""

@@ -40,7 +40,15 @@ EDGES: dict[Verb, Edge] = {
 }
 """Verbs that are requests to the control loop."""
 
-NEEDS_EPISODE = (Verb.STOP_EPISODE, Verb.SUCCESS, Verb.FAILURE, Verb.REASON)
+NEEDS_EPISODE = (
+    Verb.STOP_EPISODE,
+    Verb.SUCCESS,
+    Verb.FAILURE,
+    Verb.REASON,
+    Verb.NOTE,
+    Verb.PAUSE_RECORDING,
+    Verb.RESUME_RECORDING,
+)
 Answer = tuple[str, dict[str, Any]]
 
 
@@ -58,6 +66,10 @@ class Verbs:
             Verb.UNDO_DISCARD: self._undo_discard,
             Verb.SUCCESS: lambda _args, _client: self._mark(Outcome.SUCCESS),
             Verb.FAILURE: lambda _args, _client: self._mark(Outcome.FAILURE),
+            Verb.RERECORD: self._rerecord,
+            Verb.PAUSE_RECORDING: lambda _args, _client: self._pause_recording(),
+            Verb.RESUME_RECORDING: lambda _args, _client: self._resume_recording(),
+            Verb.NOTE: self._note,
             Verb.REASON: self._reason,
             Verb.SET_TASK: self._set_task,
             Verb.EPISODES: self._episodes,
@@ -77,8 +89,10 @@ class Verbs:
 
     def denied(self) -> dict[Verb, str]:
         """Verbs that would be refused now, and why."""
-        station = self._station
-        arbiter, recording = station.loop.arbiter, station.session.recording
+        return {**self._denied_control(), **self._denied_recording()}
+
+    def _denied_control(self) -> dict[Verb, str]:
+        station, arbiter = self._station, self._station.loop.arbiter
         why = {
             verb: f"Not possible while the arm is in {arbiter.phase.value}."
             for verb, edge in EDGES.items()
@@ -86,21 +100,30 @@ class Verbs:
         }
         if station.config.mode == "passive":
             own = "This station only records; the robot is stopped at its own controller."
-            why |= dict.fromkeys((Verb.PAUSE, Verb.RESUME, Verb.STOP, Verb.REARM), own)
-        if arbiter.allows(Edge.TAKEOVER) and station.loop.follower is not None and station.loop.operator is None:
+            return why | dict.fromkeys((Verb.PAUSE, Verb.RESUME, Verb.STOP, Verb.REARM), own)
+        if arbiter.allows(Edge.TAKEOVER) and station.loop.operator is None:
             why[Verb.TAKEOVER] = "This station has no operator's device."
         if arbiter.allows(Edge.START_POLICY) and station.policy is None:
             why[Verb.RESUME] = "This station has no policy."
         if station.loop.faults:
             why.pop(Verb.REARM, None)
             why |= dict.fromkeys((Verb.TAKEOVER, Verb.RESUME), "A fault is latched; re-arm first.")
-        if recording:
+        return why
+
+    def _denied_recording(self) -> dict[Verb, str]:
+        session = self._station.session
+        why: dict[Verb, str] = {}
+        if session.recording:
             why[Verb.RECORD] = "An episode is being recorded."
+            verb = Verb.PAUSE_RECORDING if session.paused else Verb.RESUME_RECORDING
+            why[verb] = "Recording is paused already." if session.paused else "Recording is not paused."
         else:
             why |= dict.fromkeys(NEEDS_EPISODE, "No episode is being recorded.")
-        if not recording and not station.session.trash.listed:
-            why[Verb.DISCARD] = "There is no episode to discard."
-        if not station.session.trash.trashed:
+            if not session.trash.listed:
+                why[Verb.DISCARD] = "There is no episode to discard."
+            if session.last is None:
+                why[Verb.RERECORD] = "This session has no episode to record again."
+        if not session.trash.trashed:
             why[Verb.UNDO_DISCARD] = "Nothing has been discarded."
         return why
 
@@ -134,6 +157,28 @@ class Verbs:
         info = self._station.session.stop(outcome)
         self._hold(client)
         return self._station.session.message, {"index": info.index, "id": info.id}
+
+    def _rerecord(self, args: dict[str, Any], client: str) -> Answer:
+        session = self._station.session
+        mode, task = session.mode, session.task
+        session.discard()
+        self._hold(client)
+        return self._record({"collection_mode": mode.value, "task": task, **args}, client)
+
+    def _pause_recording(self) -> Answer:
+        self._station.session.pause()
+        return "Recording is paused; the episode goes on after it.", {}
+
+    def _resume_recording(self) -> Answer:
+        self._station.session.resume()
+        return "Recording goes on.", {}
+
+    def _note(self, args: dict[str, Any], client: str) -> Answer:
+        text = str(args.get("text", "")).strip()
+        if not text:
+            raise RequestRefusedError("a note needs a text")
+        self._station.session.note_now("note", {"text": text, "asked_by": client})
+        return "Noted.", {}
 
     def _discard(self, args: dict[str, Any], client: str) -> Answer:
         self._station.session.discard(args.get("id"))

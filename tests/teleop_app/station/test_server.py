@@ -86,6 +86,23 @@ def test_an_episode_from_afar_with_a_tagged_takeover(client: StationClient, stat
     assert len(client.ask(Verb.EPISODES).data["episodes"]) == 1
 
 
+def test_pause_note_and_record_again_from_afar(client: StationClient, station: Station) -> None:
+    client.ask(Verb.RECORD, task="watch")
+    client.ask(Verb.PAUSE_RECORDING)
+    wait_for(lambda: "resume_recording" in client.status().allowed)
+    client.ask(Verb.RESUME_RECORDING)
+    client.ask(Verb.NOTE, text="the lamp flickers")
+    with pytest.raises(RequestRefusedError, match="a note needs a text"):
+        client.ask(Verb.NOTE, text=" ")
+    client.ask(Verb.RERECORD)
+    client.ask(Verb.STOP_EPISODE)
+    client.ask(Verb.UNDO_DISCARD)
+    first, again = list_episodes(station.session.collection)
+    assert (first.index, again.index, again.task) == (0, 1, "watch")
+    assert [event.kind for event in first.events][:3] == ["recording_paused", "recording_resumed", "note"]
+    assert again.events[0].kind == "stream_closed"
+
+
 @pytest.mark.parametrize(
     ("verb", "args", "sentence"),
     [

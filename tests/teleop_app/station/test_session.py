@@ -191,6 +191,23 @@ def test_a_disk_that_fills_up_closes_the_episode_readable(tmp_path: Path, monkey
     assert any("nearly full" in str(event.detail) for event in info.events)
 
 
+def test_an_episode_may_begin_before_it_was_asked_for(tmp_path: Path) -> None:
+    stream = Stream()
+    episodes = CONFIG.episodes.model_copy(update={"keep_before_s": 30.0})
+    session = Session(CONFIG.model_copy(update={"episodes": episodes}), tmp_path / "collection", [stream])  # type: ignore[list-item]
+    stream.deliver(6)
+    session.start(CollectionMode.TELEOP_DEMO)
+    stream.deliver(2)
+    first = session.stop()
+    assert first.streams["arm"].samples == 8
+    stream.deliver(1)
+    session.start(CollectionMode.TELEOP_DEMO)
+    second = session.stop()
+    assert second.streams["arm"].samples == 1, "what the episode before holds is not recorded twice"
+    assert first.stop_ns is not None
+    assert second.start_ns >= first.stop_ns
+
+
 def test_a_pause_is_an_explicit_gap_with_two_events(tmp_path: Path) -> None:
     stream = Stream()
     session = make(tmp_path, stream)
