@@ -32,11 +32,11 @@ def _operator_waits(status: StationStatus) -> bool:
 
 
 def _held(status: StationStatus) -> bool:
-    return status.phase == "hold"
+    return status.phase == "hold" and not status.faults
 
 
 def _latched(status: StationStatus) -> bool:
-    return status.phase == "stopped"
+    return status.phase == "stopped" or (status.phase == "hold" and bool(status.faults))
 
 
 def _moving(status: StationStatus) -> bool:
@@ -104,7 +104,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("pause", Verb.PAUSE, "Pause", "P", "Hold the arm where it is.", "pause", when=_moving),
     Action("resume", Verb.RESUME, "Resume", "P", "Let the policy go on.", "pause", when=_held),
     Action(
-        "rearm", Verb.REARM, "Re-arm", "Ctrl+R", "Leave the stop; the arm keeps holding.", "pause", when=_latched,
+        "rearm", Verb.REARM, "Re-arm", "Ctrl+R", "Leave the stop or the fault; the arm keeps holding.", "pause", when=_latched,
     ),
     Action(
         "stop", Verb.STOP, "STOP (software)", "Esc",

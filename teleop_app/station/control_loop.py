@@ -139,13 +139,14 @@ class ControlLoop:
         """Take a request's edge; a takeover press with the device aligned is the consent to engage."""
         edge = request.edge
         detail = {"asked_by": request.asked_by, "tick_ns": inputs.now_ns, **request.detail}
-        if edge is Edge.REARM:
+        rearmed = edge is Edge.REARM and bool(self.faults)
+        if rearmed:
             self.faults.clear()
         if edge is Edge.TAKEOVER and self.arbiter.phase is Phase.READY:
             edge = Edge.ENGAGE
         if edge is Edge.TAKEOVER and self.operator is not None:
             detail["handover_mode"] = self.operator.handover_mode
-        refused = "" if self.arbiter.allows(edge) else f"not possible in {self.arbiter.phase.value}"
+        refused = "" if rearmed or self.arbiter.allows(edge) else f"not possible in {self.arbiter.phase.value}"
         if not refused and self.faults and edge in (Edge.TAKEOVER, Edge.START_POLICY):
             refused = "a fault is latched"
         kind = REQUEST_EVENTS.get(request.edge, f"{request.edge.value}_request")
