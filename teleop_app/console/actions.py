@@ -104,7 +104,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("pause", Verb.PAUSE, "Pause", "P", "Hold the arm where it is.", "pause", when=_moving),
     Action("resume", Verb.RESUME, "Resume", "P", "Let the policy go on.", "pause", when=_held),
     Action(
-        "rearm", Verb.REARM, "Re-arm", "Ctrl+R", "Leave the stop or the fault; the arm keeps holding.", "pause", when=_latched,
+        "rearm", Verb.REARM, "Re-arm", "Ctrl+R", "Leave the stop or the fault; the arm keeps holding.", "pause",
+        when=_latched,
     ),
     Action(
         "stop", Verb.STOP, "STOP (software)", "Esc",

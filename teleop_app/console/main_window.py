@@ -25,6 +25,8 @@ from teleop_app.console.theme import GRID, Palette
 from teleop_app.station.messages import EpisodeRow, Hello, Reply, Verb
 
 _TICK_MS = 100
+_PATIENCE_MS = 2000
+"""How long a window that owns a station waits to be able to ask it to end [ms]."""
 _LOOK_MS = 24
 """Least time between two looks at the news: no picture of a camera at 30/s is passed over."""
 _STRIP_EVERY = 5
@@ -54,7 +56,7 @@ class MainWindow(QMainWindow):
         self.situation = Situation(Link(LinkState.SEARCHING, bridge.endpoint))
         self.actions_table: tuple[Action, ...] = ACTIONS
         self._shutdown_id: int | None = None
-        self._started = self._over = self._closed = False
+        self._started = self._leaving = self._over = self._closed = False
         self.preferred_camera = ""
         """Made the largest when the cameras are known; empty for the first of the station."""
         self._ticks = 0
@@ -155,6 +157,8 @@ class MainWindow(QMainWindow):
             self.log.say(trouble, Level.AMBER)
         for answer in news.answers:
             self._answered(answer)
+        if self._leaving:
+            self._ask_to_end()
         self.looked.emit()
 
     def _say_changes(self, reading: Reading | None) -> None:
@@ -231,11 +235,14 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent | None) -> None:
         if event is None:
             return
-        if self.owns_station and not self._over and self.situation.live:
+        if self.owns_station and not self._over:
             event.ignore()
-            if self._shutdown_id is None:
+            if not self._leaving:
+                self._leaving = True
                 self.log.say("Shutting the station down: the arm holds, an open episode is kept.")
-                self._shutdown_id = self.bridge.request(Verb.SHUTDOWN)
+                if not self.situation.live:  # it may only be slow to be heard
+                    QTimer.singleShot(_PATIENCE_MS, self._end)
+            self._ask_to_end()
             return
         if not self._closed:
             self._closed = self._over = True
@@ -244,6 +251,10 @@ class MainWindow(QMainWindow):
             self._next_look.stop()
             self.bridge.close()
         event.accept()
+
+    def _ask_to_end(self) -> None:
+        if self._shutdown_id is None and self.situation.live:
+            self._shutdown_id = self.bridge.request(Verb.SHUTDOWN)
 
     def _end(self) -> None:
         self._over = True
