@@ -46,7 +46,7 @@ class CameraWorker:
         self.config, self._slot_name = config, slot_name
         self._camera: Camera = build_camera(config, run_id)
         self._reader = PollingReader(config.name, self._camera.read, [self._take])
-        self._recorder = StreamRecorder(config.name, config.rate_hz, self._camera.dropped)
+        self._recorder = StreamRecorder(config.name, config.rate_hz, self._camera.dropped, config.latency_s)
         self._slot: LatestSlot | None = None
         self._latency_ns = round(config.latency_s * 1e9)
         self._encoding = image_spec(config, (config.height, config.width), {}, "")

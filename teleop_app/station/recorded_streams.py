@@ -125,7 +125,7 @@ class LocalStream(Generic[S]):
         self.config, self.device, self.role = config, device, role
         self._describe: Callable[[LocalStream[S]], Spec] = describe
         self._values: Callable[[S], Any] = values
-        self.recorder = StreamRecorder(config.name, config.rate_hz, device.dropped)
+        self.recorder = StreamRecorder(config.name, config.rate_hz, device.dropped, config.latency_s)
         self.reader: PollingReader[S] = PollingReader(config.name, read, [self._offer])
         self._latency_ns = round(config.latency_s * 1e9)
 

@@ -21,6 +21,9 @@ from recorder.writer import open_stream
 BUFFER_S = 5.0
 """How much of a stream is kept while no episode is open, if nobody wants more [s]."""
 
+GRACE_S = 0.05
+"""How long after an episode's end a sample that belongs to it may still arrive, beyond its known latency [s]."""
+
 
 class _State(Enum):
     IDLE = 0
@@ -36,11 +39,13 @@ _WAITING = (_State.IDLE, _State.PREPARED, _State.SUSPENDED)
 class StreamRecorder:
     """Routes one stream's samples. `offer` is called by the device's thread, the rest by the session's."""
 
-    def __init__(self, name: str, rate_hz: float, dropped: Callable[[], int] = lambda: 0) -> None:
-        """Prepare nothing yet; `dropped` is the driver's running count of lost samples."""
+    def __init__(
+        self, name: str, rate_hz: float, dropped: Callable[[], int] = lambda: 0, latency_s: float = 0.0
+    ) -> None:
+        """Prepare nothing yet; `dropped` is the driver's running count of lost samples, `latency_s` its known delay."""
         self.name = name
         self._rate_hz = rate_hz
-        self._grace_s = 2.0 / rate_hz + 0.02
+        self._grace_s = GRACE_S + latency_s
         self._dropped = dropped
         self._lock = threading.Lock()
         self._ended = threading.Event()
@@ -50,6 +55,7 @@ class StreamRecorder:
         self._queue: QueuedStream | None = None
         self._start_ns = self._stop_ns = 0
         self._dropped_before = 0
+        self._too_late = 0
         self._late = ""
         self.lost: tuple[LostRun, ...] = ()
         """Samples of the last finished episode that could not be recorded."""
@@ -66,7 +72,7 @@ class StreamRecorder:
             self._queue = queue
             self._ended.clear()
             self._dropped_before = self._dropped()
-            self._late = ""
+            self._late, self._too_late = "", 0
             self._state = _State.PREPARED
 
     def begin(self, start_ns: int) -> None:
@@ -84,7 +90,9 @@ class StreamRecorder:
     def offer(self, time_ns: int, received_ns: int, values: Any) -> None:
         """Record the sample if it belongs to the open episode; otherwise keep it for the next one."""
         with self._lock:
-            if self._state in _WAITING:
+            if self._state is _State.IDLE and self._start_ns <= time_ns < self._stop_ns:
+                self._too_late += 1
+            elif self._state in _WAITING:
                 self._buffer.append((time_ns, received_ns, values))
             else:
                 self._append(time_ns, received_ns, values)
@@ -103,7 +111,7 @@ class StreamRecorder:
                 self._take_waiting()
 
     def finish(self) -> StreamSummary:
-        """Wait until a sample after the end has come, or two periods, then close the stream."""
+        """Wait until a sample after the end has come, or the grace time is over, then close the stream."""
         if self._state is _State.ENDING:
             self._ended.wait(self._grace_s)
         with self._lock:
@@ -120,6 +128,8 @@ class StreamRecorder:
         """What is wrong with the recording of this stream, one sentence; empty if nothing is."""
         queue = self._queue
         fault = self._late or (queue.fault if queue is not None else "")
+        if not fault and self._too_late:
+            fault = f"{self._too_late} samples came after their episode was closed; set latency_s"
         return f"{self.name}: {fault}" if fault else ""
 
     @property

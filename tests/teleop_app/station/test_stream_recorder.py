@@ -81,6 +81,17 @@ def test_a_pause_is_a_gap_from_its_start_to_its_end(tmp_path: Path) -> None:
     assert end(recorder, writer, 100) == [10, 20, 30, 60, 70]
 
 
+def test_a_sample_that_comes_after_its_episode_was_closed_is_said(tmp_path: Path) -> None:
+    recorder = StreamRecorder("arm", 100)
+    writer = begin(recorder, tmp_path, 1)
+    recorder.begin(1)
+    offer(recorder, 10)
+    recorder.suspend()
+    assert end(recorder, writer, 25) == [10]
+    offer(recorder, 20)
+    assert recorder.fault == "arm: 1 samples came after their episode was closed; set latency_s"
+
+
 def test_finish_waits_for_the_sample_after_the_end_but_not_for_long(tmp_path: Path) -> None:
     recorder = StreamRecorder("arm", 100)
     writer = begin(recorder, tmp_path, 1)
