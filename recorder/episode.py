@@ -112,6 +112,12 @@ class StreamSummary(_Model):
     """Rows with the stamp of the row before."""
     stale_runs: tuple[StaleRun, ...] = ()
     """Where duplicates stand together, the first 1000 runs."""
+    jitter_s: float | None = None
+    """95 of 100 intervals differ by no more from the median interval [s]; None below two intervals."""
+    offset_s: float | None = None
+    """Median of received minus time, the configured latency included [s]; None without a sample."""
+    drift_s: float | None = None
+    """By how much the offset grew from the first tenth of the stream to the last [s]; None below two seconds."""
     backwards: int = 0
     """Rows with a stamp before that of the row before."""
     drops: int = 0

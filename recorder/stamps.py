@@ -1,4 +1,4 @@
-"""What a stream came to, judged from its own stamps: rate, gaps, stale runs, order.
+"""What a stream came to, judged from its own stamps: rate, gaps, stale runs, order, punctuality.
 
 The same figures are counted live, one row at a time, and computed again from what is on disk; both must agree.
 """
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recorder.episode import StaleRun, StreamSummary
+from recorder.timing import Timing
 
 GAP_PERIODS = 2.0
 """An interval longer than so many expected periods is a gap."""
@@ -37,12 +38,15 @@ class StampCounter:
     _received_ns: int = 0
     _gap_rows: list[int] = field(default_factory=list)
     _stale_runs: list[StaleRun] = field(default_factory=list)
+    _timing: Timing = field(init=False)
 
     def __post_init__(self) -> None:
         self._gap_ns = GAP_PERIODS * 1e9 / self.rate_hz
+        self._timing = Timing(self.rate_hz)
 
     def add(self, time_ns: int, received_ns: int, size: int) -> None:
         """Count one row of `size` bytes."""
+        step = 0
         if self.samples == 0:
             self.first_ns = time_ns
         else:
@@ -59,6 +63,7 @@ class StampCounter:
                     self._gap_rows.append(self.samples)
             elif step < 0:
                 self._backwards += 1
+        self._timing.add(step, received_ns - time_ns)
         self.samples += 1
         self.bytes += size
         self.last_ns = time_ns
@@ -97,6 +102,7 @@ class StampCounter:
             backwards=self._backwards,
             drops=self.drops,
             bytes=self.bytes,
+            **_punctuality(self._timing),
         )
 
 
@@ -125,7 +131,12 @@ def summarise(time: NDArray[np.int64], received: NDArray[np.int64], rate_hz: flo
         stale_runs=stale_runs(steps, received),
         backwards=int(np.count_nonzero(steps < 0)),
         bytes=size,
+        **_punctuality(Timing.of(time, received, rate_hz)),
     )
+
+
+def _punctuality(timing: Timing) -> dict[str, float | None]:
+    return {"jitter_s": timing.jitter_s, "offset_s": timing.offset_s, "drift_s": timing.drift_s}
 
 
 def stale_runs(steps: NDArray[np.int64], received: NDArray[np.int64]) -> tuple[StaleRun, ...]:
