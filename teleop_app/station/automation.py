@@ -131,7 +131,7 @@ class Automation:
 
     def _until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
         deadline_ns = clock.now_ns() + round(timeout_s * 1e9)
-        while clock.now_ns() < deadline_ns and not self._interrupted.is_set():
+        while clock.now_ns() < deadline_ns and not self._interrupted.is_set() and not self._station.loop.faults:
             if condition():
                 return True
             self._interrupted.wait(POLL_NS / 1e9)

@@ -2,7 +2,8 @@
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from drivers import clock
@@ -12,7 +13,7 @@ from recorder.derivation import RELEASE_REQUEST, TAKEOVER_REQUEST
 from teleop_app.station.arbiter import MOVING, Arbiter, Edge, Phase
 from teleop_app.station.config import ControlConfig
 from teleop_app.station.follower import Follower
-from teleop_app.station.handover import blend, largest_error
+from teleop_app.station.handover import Alignment, Transfer, largest_error
 from teleop_app.station.limits import Clamp
 from teleop_app.station.operator_source import OperatorSource
 from teleop_app.station.proposals import Proposal, ProposalSource
@@ -54,9 +55,11 @@ class ControlLoop:
         self._record = record
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        self._policy_goes_on = True
-        self._start: FloatArray | None = None
-        self._blend_ns = self._aligned_ns = 0
+        self.policy_goes_on = True
+        """Whether a release hands on to the policy; otherwise the arm holds."""
+        self._standing_by = False
+        self._transfer: Transfer | None = None
+        self._alignment = Alignment(config.handover.align_tolerance, config.handover.align_s)
         self._period_s = self.ticker.period_ns / 1e9
 
     def start(self) -> None:
@@ -70,10 +73,18 @@ class ControlLoop:
         if self._thread is not None:
             self._thread.join(5.0)
 
-    def resync(self) -> None:
-        """Forget the last command after the arm was moved from outside; the next tick holds where it is then."""
-        if self.follower is not None:
-            self.follower.last = None
+    @contextmanager
+    def standing_by(self) -> Iterator[None]:
+        """Send nothing inside, because the arm is moved from outside; afterwards hold where it then is.
+
+        Whoever moves the arm must not leave before a state measured after the move has arrived.
+        """
+        self._standing_by = True
+        self.ticker.let_pass(2)
+        try:
+            yield
+        finally:
+            self._standing_by = False
 
     @property
     def handover(self) -> tuple[float, FloatArray | None]:
@@ -163,7 +174,9 @@ class ControlLoop:
 
     def _entered(self, now_ns: int) -> None:
         """What entering a phase does once."""
-        self._start, self._blend_ns, self._aligned_ns = None, 0, 0
+        self._transfer = None
+        if self.arbiter.phase is not Phase.READY:
+            self._alignment.forget()
         phase = self.arbiter.phase
         if phase is Phase.RESUME and self.policy is not None:
             self.policy.reset()
@@ -195,7 +208,7 @@ class ControlLoop:
             case Phase.ENGAGE:
                 return self._blended(inputs, inputs.operator, handover.engage_s, Edge.ENGAGED)
             case Phase.SETTLE if in_phase_s >= handover.settle_s:
-                return Edge.SETTLED if self.policy is not None and self._policy_goes_on else Edge.SETTLED_ALONE
+                return Edge.SETTLED if self.policy is not None and self.policy_goes_on else Edge.SETTLED_ALONE
             case Phase.RESUME:
                 return self._blended(inputs, inputs.policy, handover.resume_s, Edge.RESUMED)
             case Phase.POLICY:
@@ -205,43 +218,34 @@ class ControlLoop:
             case _:
                 return None
 
-    def policy_goes_on(self, *, goes_on: bool) -> None:
-        """Say whether a release hands on to the policy or holds."""
-        self._policy_goes_on = goes_on
-
     def _aligned(self, inputs: Inputs) -> bool:
-        """Whether the operator's device has agreed with the last command for long enough."""
+        """Whether the operator may engage: the device agrees with the last command, or needs not."""
         if self.operator is None or inputs.operator is None or self.follower is None or self.follower.last is None:
             return False
-        if self.operator.direct:
-            return True
-        handover = self.config.handover
         fresh = inputs.age_s(inputs.operator) <= self.config.watchdog.hold_s
-        error = largest_error(inputs.operator.position, self.follower.last.position)
-        if not fresh or error > handover.align_tolerance:
-            self._aligned_ns = 0
-            return False
-        self._aligned_ns = self._aligned_ns or inputs.now_ns
-        return inputs.now_ns - self._aligned_ns >= handover.align_s * 1e9 or self.arbiter.phase is Phase.READY
+        error = largest_error(inputs.operator.position, self.follower.last.position) if fresh else float("inf")
+        return self.operator.direct or self._alignment.see(error, inputs.now_ns)
 
     def _blended(self, inputs: Inputs, incoming: Proposal | None, duration_s: float, done: Edge) -> Edge | None:
         """Begin a blend with the first fresh action; end it after its duration; give up on silence or a jump."""
         if self._silence(inputs, incoming, "Whoever takes over") is not None:
             return Edge.LOST
+        if self._transfer is not None:
+            return done if self._transfer.over(inputs.now_ns) else None
         fresh = incoming is not None and incoming.stamp_ns > self.arbiter.entered_ns
         if incoming is None or not fresh or self.follower is None or self.follower.last is None:
             return None
-        if self._start is None:
-            self._start, self._blend_ns = self.follower.last.position, inputs.now_ns
-            jump = largest_error(incoming.position, self._start)
-            if done is Edge.RESUMED and not jump <= self.config.handover.resume_max_jump:
-                self._latch(
-                    f"The policy's first action is {jump:.2f} rad away from the arm (allowed "
-                    f"{self.config.handover.resume_max_jump:.2f}). The arm holds. Re-arm, then take over.",
-                    inputs.now_ns,
-                )
-                return Edge.LOST
-        return done if inputs.now_ns - self._blend_ns >= duration_s * 1e9 else None
+        jump = largest_error(incoming.position, self.follower.last.position)
+        allowed = self.config.handover.resume_max_jump
+        if done is Edge.RESUMED and not jump <= allowed:
+            self._latch(
+                f"The policy's first action is {jump:.2f} rad away from the arm (allowed {allowed:.2f}). "
+                "The arm holds. Re-arm, then take over.",
+                inputs.now_ns,
+            )
+            return Edge.LOST
+        self._transfer = Transfer(self.follower.last.position, inputs.now_ns, duration_s)
+        return done if self._transfer.over(inputs.now_ns) else None
 
     def _silence(self, inputs: Inputs, proposal: Proposal | None, who: str) -> Edge | None:
         """LOST, with a latched fault, when `proposal` or the arm's state has been silent for too long."""
@@ -267,7 +271,7 @@ class ControlLoop:
 
     def _target(self, inputs: Inputs) -> tuple[FloatArray | None, float]:
         """What the source in charge asks for, None to hold, and the share of whoever takes over."""
-        hold_s, handover = self.config.watchdog.hold_s, self.config.handover
+        hold_s = self.config.watchdog.hold_s
         if inputs.state_age_s > hold_s:
             return None, 0.0
         operator = inputs.operator if inputs.age_s(inputs.operator) <= hold_s else None
@@ -277,15 +281,18 @@ class ControlLoop:
                 return policy.position, 0.0
             case Phase.OPERATOR:
                 return (operator.position, 1.0) if operator is not None else (None, 1.0)
-            case Phase.ENGAGE if operator is not None and self._start is not None:
-                return blend(self._start, operator.position, (inputs.now_ns - self._blend_ns) / 1e9, handover.engage_s)
-            case Phase.RESUME if policy is not None and self._start is not None:
-                return blend(self._start, policy.position, (inputs.now_ns - self._blend_ns) / 1e9, handover.resume_s)
+            case Phase.ENGAGE if operator is not None and self._transfer is not None:
+                return self._transfer.at(operator.position, inputs.now_ns)
+            case Phase.RESUME if policy is not None and self._transfer is not None:
+                return self._transfer.at(policy.position, inputs.now_ns)
             case _:
                 return None, 0.0
 
     def _send(self, target: FloatArray | None, inputs: Inputs) -> tuple[FloatArray | None, Clamp]:
         if self.follower is None or inputs.state is None:
+            return None, Clamp.NONE
+        if self._standing_by:
+            self.follower.last = None
             return None, Clamp.NONE
         held = Clamp.STALE if self.arbiter.phase in MOVING else Clamp.NONE
         sent = self.follower.command(held if target is None else target, inputs.state, self._period_s, clock.now_ns())

@@ -56,6 +56,12 @@ class Ticker:
         self.ticks += 1
         return deadline_ns, began_ns
 
+    def let_pass(self, count: int, timeout_s: float = 1.0) -> None:
+        """From another thread: wait until `count` more ticks have begun, or `timeout_s` if nobody ticks [s]."""
+        until, deadline_ns = self.ticks + count, clock.now_ns() + round(timeout_s * 1e9)
+        while self.ticks < until and clock.now_ns() < deadline_ns:
+            clock.sleep_until_ns(clock.now_ns() + self.period_ns)
+
     def lateness_ms(self, percentile: float = 99.0) -> float:
         """Percentile of the lateness over the window [ms]; 0 before the first tick."""
         late = list(self._late_ns)

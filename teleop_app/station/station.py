@@ -8,12 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from drivers import clock
 from drivers.errors import DeviceConfigError
 from recorder.segments import CollectionMode
 from teleop_app.station.arbiter import Edge
 from teleop_app.station.config import LeaderConfig, ScriptedSimOperatorConfig, StationConfig
 from teleop_app.station.control_loop import ControlLoop
 from teleop_app.station.control_stream import ControlStream
+from teleop_app.station.errors import StationError
 from teleop_app.station.hardware import Hardware
 from teleop_app.station.operator_source import OperatorSource, ScriptedSource
 from teleop_app.station.proposals import Observation, ProposalRunner
@@ -26,6 +28,7 @@ SWITCH_INTERVAL_S = 0.0005
 """How long another thread may keep the interpreter from the control loop; Python's default is a whole tick [s]."""
 
 
+STATE_TIMEOUT_NS = 2_000_000_000
 BUFFER_MARGIN_S = 5.0
 """Kept beyond what an episode may reach back, for the time that its files take to be made [s]."""
 
@@ -106,15 +109,24 @@ class Station:
         """Put the scene back, if it can be, and tell the proposers that a new attempt begins."""
         scene = self.hardware.scene
         if scene is not None:
-            scene.reset_scene(seed)
-            self.loop.resync()
+            with self.loop.standing_by():
+                scene.reset_scene(seed)
+                self._wait_for_state(clock.now_ns())
         intervention = mode is CollectionMode.INTERVENTION
-        self.loop.policy_goes_on(goes_on=intervention)
+        self.loop.policy_goes_on = intervention
         if self.policy is not None and intervention:
             self.policy.begin_attempt(self.attempts)
             self.attempts += 1
         if self.operator is not None:
             self.operator.begin_attempt(self.attempts, watch=intervention)
+
+    def _wait_for_state(self, after_ns: int) -> None:
+        """Wait until the follower has said where it is after `after_ns`."""
+        deadline_ns = after_ns + STATE_TIMEOUT_NS
+        while (observation := self.observe()) is None or observation.stamp_ns <= after_ns:
+            if clock.now_ns() > deadline_ns:
+                raise StationError(f"{self.config.follower} has not reported its state since the scene was put back")
+            clock.sleep_until_ns(clock.now_ns() + 2_000_000)
 
     def set_in_motion(self, mode: CollectionMode, asked_by: str) -> None:
         """Let the episode's first source take control: the policy, or in a scripted demonstration the operator."""

@@ -284,3 +284,16 @@ def test_a_request_that_is_not_possible_is_remembered_as_refused() -> None:
     bench.tick()
     assert bench.events[-1][1] == "release_request"
     assert bench.events[-1][2]["refused"] == "not possible in hold"
+
+
+def test_nothing_is_sent_while_the_arm_is_moved_from_outside_and_then_it_holds_where_it_is() -> None:
+    bench = Bench()
+    bench.tick(5)
+    with bench.loop.standing_by():
+        sent = len(bench.arm.commands)
+        bench.arm.position = np.full(JOINTS, 0.7)
+        assert bench.tick(5).sent is None
+        assert len(bench.arm.commands) == sent
+    held = bench.tick().sent
+    assert held is not None
+    np.testing.assert_array_equal(held, np.full(JOINTS, 0.7))
