@@ -2,13 +2,15 @@
 
 import hashlib
 import json
+from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from drivers.configs import (
     DeviceConfig,
     DriverConfig,
+    HealthLimits,
     Name,
     Ros2ArmConfig,
     ServoArmConfig,
@@ -117,6 +119,17 @@ class ScriptedEdgesConfig(_Model):
 OperatorConfig = Annotated[LeaderConfig | ScriptedSimOperatorConfig | ScriptedEdgesConfig, Field(discriminator="kind")]
 
 
+class HealthGate(StrEnum):
+    """What a stream out of its limits means for an episode."""
+
+    OFF = "off"
+    """It is shown and summarised, nothing else."""
+    MARK = "mark"
+    """The interval is marked in the episode by an event."""
+    REFUSE = "refuse"
+    """No episode is started meanwhile; in an open episode the interval is marked."""
+
+
 class EpisodesConfig(_Model):
     """How episodes begin and end when nobody presses a key."""
 
@@ -130,6 +143,7 @@ class EpisodesConfig(_Model):
     """No episode is started with less free disk; an open one is closed at half of it [MB]."""
     least_free_minutes: Annotated[float, Field(ge=0)] = 2.0
     """No episode is started with less recording time left at the measured rate [minutes]."""
+    health_gate: HealthGate = HealthGate.MARK
     seed: int = 0
     """Scene seed of the first episode; the next ones count up."""
 
@@ -150,13 +164,24 @@ class StationConfig(_Model):
     """The arm that acts; needed in an active station."""
     action: Name | None = None
     """Passive station: the device that delivers the foreign controller's commands."""
+    health: HealthLimits = HealthLimits()
+    """Limits of every stream, where a device does not state its own."""
     devices: Annotated[tuple[DeviceConfig, ...], Field(min_length=1)]
+    """Each with its limits complete, once read."""
     control: ControlConfig = ControlConfig()
     policy: ScriptedSimPolicyConfig | None = None
     operator: OperatorConfig | None = None
     episodes: EpisodesConfig = EpisodesConfig()
     ros_discovery_range: Literal["LOCALHOST", "SUBNET"] = "LOCALHOST"
     """How far ROS 2 looks for peers; wider than this host only on purpose."""
+
+    @field_validator("devices")
+    @classmethod
+    def _complete_limits(cls, devices: tuple[DriverConfig, ...], info: ValidationInfo) -> tuple[DriverConfig, ...]:
+        station = info.data.get("health")
+        if station is None:  # it is wrong itself, and said to be
+            return devices
+        return tuple(device.model_copy(update={"health": station.under(device.health)}) for device in devices)
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:

@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from drivers.configs import HealthLimits
 from teleop_app.station.config import (
     ARM_CONFIGS,
     ControlConfig,
@@ -18,7 +19,16 @@ from teleop_app.station.config import (
 )
 from teleop_app.station.errors import StationFileError
 
-MODELS = (StationConfig, ControlConfig, LimitsConfig, HandoverConfig, WatchdogConfig, EpisodesConfig, *ARM_CONFIGS)
+MODELS = (
+    StationConfig,
+    ControlConfig,
+    LimitsConfig,
+    HandoverConfig,
+    WatchdogConfig,
+    EpisodesConfig,
+    HealthLimits,
+    *ARM_CONFIGS,
+)
 MOST_ANCESTORS = 8
 
 

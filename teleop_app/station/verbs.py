@@ -7,9 +7,12 @@ touches files runs in the session's turn.
 from collections.abc import Callable
 from typing import Any
 
+from drivers import clock
 from recorder.collection import list_episodes
 from recorder.episode import EpisodeInfo
 from recorder.errors import EpisodeNotFoundError
+from recorder.labelling import label
+from recorder.labels import Change
 from recorder.segments import CollectionMode, Outcome
 from teleop_app import __version__
 from teleop_app.station.arbiter import Edge, Phase
@@ -40,15 +43,10 @@ EDGES: dict[Verb, Edge] = {
 }
 """Verbs that are requests to the control loop."""
 
-NEEDS_EPISODE = (
-    Verb.STOP_EPISODE,
-    Verb.SUCCESS,
-    Verb.FAILURE,
-    Verb.REASON,
-    Verb.NOTE,
-    Verb.PAUSE_RECORDING,
-    Verb.RESUME_RECORDING,
-)
+NEEDS_OPEN = (Verb.STOP_EPISODE, Verb.PAUSE_RECORDING, Verb.RESUME_RECORDING)
+"""Verbs for the open episode only."""
+LABELS = (Verb.SUCCESS, Verb.FAILURE, Verb.REASON, Verb.NOTE)
+"""Verbs that say something of the open episode, or else of the last one."""
 Answer = tuple[str, dict[str, Any]]
 
 
@@ -118,11 +116,11 @@ class Verbs:
             verb = Verb.PAUSE_RECORDING if session.paused else Verb.RESUME_RECORDING
             why[verb] = "Recording is paused already." if session.paused else "Recording is not paused."
         else:
-            why |= dict.fromkeys(NEEDS_EPISODE, "No episode is being recorded.")
+            why |= dict.fromkeys(NEEDS_OPEN, "No episode is being recorded.")
             if not session.trash.listed:
                 why[Verb.DISCARD] = "There is no episode to discard."
             if session.last is None:
-                why[Verb.RERECORD] = "This session has no episode to record again."
+                why |= dict.fromkeys((*LABELS, Verb.RERECORD), "This session has recorded no episode yet.")
         if not session.trash.trashed:
             why[Verb.UNDO_DISCARD] = "Nothing has been discarded."
         return why
@@ -177,8 +175,17 @@ class Verbs:
         text = str(args.get("text", "")).strip()
         if not text:
             raise RequestRefusedError("a note needs a text")
-        self._station.session.note_now("note", {"text": text, "asked_by": client})
+        self._say("note", {"text": text, "asked_by": client}, Change("notes", text, how="add"))
         return "Noted.", {}
+
+    def _say(self, kind: str, detail: dict[str, Any], change: Change) -> None:
+        """Say something of the open episode as an event, or else of the last one as a label."""
+        session = self._station.session
+        if session.recording:
+            session.note_now(kind, detail)
+        elif session.last_path is not None:
+            author = self._station.config.operator_id
+            label(session.last_path, [change], author=author, utc_ns=clock.read_anchor().utc_ns)
 
     def _discard(self, args: dict[str, Any], client: str) -> Answer:
         self._station.session.discard(args.get("id"))
@@ -191,14 +198,22 @@ class Verbs:
         return self._station.session.message, {}
 
     def _mark(self, outcome: Outcome) -> Answer:
-        self._station.session.mark(outcome)
-        return f"This episode is a {outcome.value}.", {}
+        session = self._station.session
+        if session.recording:
+            session.mark(outcome)
+            return f"This episode is a {outcome.value}.", {}
+        self._say("outcome", {}, Change("outcome", outcome.value))
+        return f"The last episode is a {outcome.value}.", {}
 
     def _reason(self, args: dict[str, Any], client: str) -> Answer:
         reason = str(args.get("reason", ""))
         if reason not in REASONS:
             raise RequestRefusedError(f"{reason!r} is no reason; reasons are {', '.join(REASONS)}")
-        self._station.session.note_now("reason", {"reason": reason, "asked_by": client})
+        last = self._station.session.last
+        count = len(last.interventions) if last is not None else 0
+        if not self._station.session.recording and not count:
+            raise RequestRefusedError("the last episode has no intervention")
+        self._say("reason", {"reason": reason, "asked_by": client}, Change("reason", reason, intervention=count - 1))
         return f"Reason: {reason.replace('_', ' ')}.", {}
 
     def _set_task(self, args: dict[str, Any], _client: str) -> Answer:

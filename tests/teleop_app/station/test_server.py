@@ -86,6 +86,21 @@ def test_an_episode_from_afar_with_a_tagged_takeover(client: StationClient, stat
     assert len(client.ask(Verb.EPISODES).data["episodes"]) == 1
 
 
+def test_what_is_said_after_the_stop_is_said_of_the_last_episode(client: StationClient, station: Station) -> None:
+    client.ask(Verb.RECORD, task="watch")
+    client.ask(Verb.TAKEOVER)
+    wait_for(lambda: client.status().control_source == "operator")
+    client.ask(Verb.STOP_EPISODE)
+    wait_for(lambda: "success" in client.status().allowed)
+    client.ask(Verb.FAILURE)
+    client.ask(Verb.REASON, reason="stuck")
+    client.ask(Verb.NOTE, text="the gripper slipped")
+    (info,) = list_episodes(station.session.collection)
+    assert (info.outcome, info.interventions[0].reason) == (Outcome.FAILURE, "stuck")
+    assert "the gripper slipped" in info.notes
+    assert [label.author for label in info.labels] == ["operator"] * 3
+
+
 def test_pause_note_and_record_again_from_afar(client: StationClient, station: Station) -> None:
     client.ask(Verb.RECORD, task="watch")
     client.ask(Verb.PAUSE_RECORDING)
