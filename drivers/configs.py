@@ -7,6 +7,59 @@ from pydantic import BaseModel, ConfigDict, Field
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
 
 
+Share = Annotated[float, Field(ge=0, le=1)]
+Seconds = Annotated[float, Field(gt=0)]
+
+
+class HealthLimits(BaseModel):
+    """What is still well for a stream. A device's own limits stand before the station's, field by field."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    slow_below: Share = 0.95
+    """Least measured rate, as a share of `rate_hz`."""
+    fast_above: Annotated[float, Field(ge=1)] = 1.1
+    """Largest measured rate, as a share of `rate_hz`."""
+    jitter_periods: Annotated[float, Field(gt=0)] = 0.5
+    """95 of 100 intervals must differ by no more from the median interval [expected periods]."""
+    gap_periods: Annotated[float, Field(gt=0)] = 5.0
+    """Longest interval between samples, and longest silence [expected periods]; never less than `gap_s`."""
+    gap_s: Seconds = 0.1
+    stale_s: Seconds = 0.25
+    """How long a device may repeat a sample with its old stamp [s]."""
+    same_content_s: Seconds | None = None
+    """How long samples with new stamps may have the same content [s]; None is not judged: a resting arm repeats itself,
+    and a camera is judged by `frozen_s`."""
+    drops: Annotated[int, Field(ge=0)] = 0
+    """Samples that may be lost within `window_s`."""
+    offset_s: Seconds = 0.25
+    """Longest time from truth to arrival beyond `latency_s` [s]."""
+    future_s: Annotated[float, Field(ge=0)] = 0.02
+    """How far a stamp may lie after its arrival: the error of mapping a device's clock [s]."""
+    drift_s: Seconds = 0.05
+    """How far the offset may move from where it was at first [s]."""
+    window_s: Annotated[float, Field(ge=0.5, le=30)] = 2.0
+    """Rate, jitter, drops and offset are judged over so long [s]."""
+    moving_rad_s: Annotated[float, Field(gt=0)] = 0.1
+    """An arm: one of its joints must be so fast for the arm to move, which a frozen camera is judged by [rad/s]."""
+    frozen_s: Seconds | None = 0.5
+    """A camera: how long it may show the same picture while an arm moves [s]; None for one that sees no arm."""
+    frozen_levels: Annotated[int, Field(ge=0, le=255)] = 2
+    """A camera: pictures are the same if no point of their reductions differs by more [levels of 255]."""
+    black_below: Annotated[float, Field(ge=0, le=255)] = 8.0
+    """A camera: mean brightness below which it is black [levels of 255]."""
+    saturated_above: Share = 0.3
+    """A camera: share of white points above which it is overexposed."""
+    blurred_below: Share = 0.35
+    """A camera: sharpness below which it is blurred, as a share of its own in the first seconds; 0 is not judged."""
+    bad_picture_s: Seconds = 0.5
+    """A camera: how long it may be black, overexposed or blurred [s]."""
+
+    def under(self, own: "HealthLimits") -> "HealthLimits":
+        """These limits with those that `own` states in their place."""
+        return HealthLimits.model_validate({**self.model_dump(), **own.model_dump(exclude_unset=True)})
+
+
 class DriverConfig(BaseModel):
     """What every device has."""
 
@@ -18,6 +71,8 @@ class DriverConfig(BaseModel):
     """How often samples are expected [Hz]."""
     latency_s: Annotated[float, Field(ge=0, le=1)] = 0.0
     """Known delay between truth and stamp, subtracted from every stamp [s]."""
+    health: HealthLimits = HealthLimits()
+    """Limits that are this device's own; the station's hold for the rest."""
 
 
 class SimArmConfig(DriverConfig):
