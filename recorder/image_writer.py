@@ -9,9 +9,7 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
-from recorder import jpeg, layout, shard
+from recorder import encodings, shard
 from recorder.errors import StreamValueError
 from recorder.field_check import check_stamps
 from recorder.metadata import FRAMES_PER_SHARD, IMAGE
@@ -58,7 +56,7 @@ class ImageStreamWriter(FileStreamWriter):
 
     def __init__(self, spec: ImageStreamSpec, folder: StreamFolder) -> None:
         super().__init__(spec, folder)
-        time, received, _ = folder.arrays
+        time, received, self._frames = folder.arrays
         self._spec = spec
         self._stamps = [RowFiles(folder.path / array.name, array) for array in (time, received)]
         self._chunk_rows = time.chunk_rows
@@ -75,10 +73,11 @@ class ImageStreamWriter(FileStreamWriter):
         Args:
             time_ns: When it was true [ns].
             received_ns: When it reached the host [ns].
-            values: A JPEG, kept byte for byte, or RGB pixels, uint8 (H, W, 3), which are encoded here.
+            values: RGB pixels, uint8 (H, W, 3), for a JPEG stream also a JPEG, kept byte for byte; depth, uint16
+                (H, W). Pixels are encoded here.
 
         Raises:
-            StreamValueError: Not a JPEG or pixels of the stream's size; nothing was stored.
+            StreamValueError: It does not fit the stream's encoding or size; nothing was stored.
             StreamStorageError: The disk did not take it or an earlier commit; the frame was not stored.
         """
         check_stamps(self._name, time_ns, received_ns)
@@ -97,13 +96,9 @@ class ImageStreamWriter(FileStreamWriter):
 
     def _payload(self, values: Values) -> bytes:
         try:
-            if isinstance(values, np.ndarray):
-                return jpeg.encode(values, self._spec)
-            if isinstance(values, bytes | bytearray | memoryview):
-                return jpeg.check(bytes(values), self._spec)
+            return encodings.pack(values, self._spec)
         except ValueError as error:
             raise StreamValueError(f"stream {self._name}: {error}") from error
-        raise StreamValueError(f"stream {self._name}: {type(values).__name__} instead of a JPEG or RGB pixels")
 
     def _prepare(self) -> None:
         self._next_shard(0)
@@ -121,7 +116,7 @@ class ImageStreamWriter(FileStreamWriter):
                 self._prepared = self._create_shard(current.first_row + FRAMES_PER_SHARD)
 
     def _create_shard(self, row: int) -> OpenShard:
-        path = layout.chunk_path(self._folder.path / IMAGE, row // FRAMES_PER_SHARD, 4)
+        path = self._frames.chunk_path(self._folder.path / IMAGE, row // FRAMES_PER_SHARD)
         path.parent.mkdir(parents=True, exist_ok=True)
         return OpenShard(row, path, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
 

@@ -64,14 +64,7 @@ def check(data: bytes, spec: ImageStreamSpec) -> bytes:
 
 
 def encode(pixels: NDArray[np.uint8], spec: ImageStreamSpec) -> bytes:
-    """Encode RGB pixels, (H, W, 3), at the stream's quality.
-
-    Raises:
-        ValueError: They are not uint8 or not of the stream's size.
-    """
-    expected = (spec.height, spec.width, _CHANNELS)
-    if pixels.dtype != np.uint8 or pixels.shape != expected:
-        raise ValueError(f"{pixels.dtype} pixels of shape {pixels.shape} instead of uint8 of shape {expected}")
+    """Encode RGB pixels, uint8 (H, W, 3) of the stream's size, at its quality."""
     import imagecodecs
 
     return bytes(imagecodecs.jpeg8_encode(np.ascontiguousarray(pixels), level=spec.quality))

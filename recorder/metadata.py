@@ -2,7 +2,8 @@
 
 Formats: Zarr core specification v3 (group, array, regular grid, `bytes`, `crc32c`, `sharding_indexed`), and the
 `imagecodecs_jpeg` codec as imagecodecs 2026.10 publishes it. Attributes follow CF where CF has a word: `units`,
-`long_name`, `flag_values`, `flag_meanings`. `units` of stamps is "ns", which no reader takes for a calendar.
+`long_name`, `flag_values`, `flag_meanings`, `scale_factor` (depth whose steps are not one unit; xarray applies it by
+itself). `units` of stamps is "ns", which no reader takes for a calendar.
 """
 
 import json
@@ -14,6 +15,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from recorder import layout
+from recorder.encodings import encoding_of, frame_shape
 from recorder.errors import EpisodeFormatError
 from recorder.streams import AnyStreamSpec, FieldSpec, ImageStreamSpec, NumericStreamSpec
 
@@ -44,6 +46,10 @@ class ArrayLayout:
     row_shape: tuple[int, ...]
     chunk_rows: int
     document: dict[str, Any]
+
+    def chunk_path(self, folder: Path, number: int) -> Path:
+        """File of this chunk or shard of the array in `folder`."""
+        return layout.chunk_path(folder, number, 1 + len(self.row_shape))
 
     def encode(self, rows: int, drops: int = 0) -> bytes:
         """The metadata document at a length of `rows`; of the stamps it also says how many samples were dropped."""
@@ -112,17 +118,21 @@ def _attributes(field: FieldSpec) -> dict[str, Any]:
 
 
 def _frames(spec: ImageStreamSpec) -> ArrayLayout:
-    shape = (spec.height, spec.width, 3)
-    document = _array(shape, "uint8", FRAMES_PER_SHARD, ("y", "x", "rgb"))
+    encoding, shape = encoding_of(spec), frame_shape(spec)
+    document = _array(shape, encoding.dtype, FRAMES_PER_SHARD, encoding.dims)
     sharding = {
         "chunk_shape": [1, *shape],
-        "codecs": [{"name": "imagecodecs_jpeg", "configuration": {"level": spec.quality}}],
+        "codecs": encoding.codecs(spec),
         "index_codecs": [_bytes_codec("uint64"), {"name": "crc32c"}],
         "index_location": "end",
     }
     document["codecs"] = [{"name": "sharding_indexed", "configuration": sharding}]
-    document["attributes"] = {"long_name": "RGB frames"}
-    return ArrayLayout(IMAGE, "uint8", shape, FRAMES_PER_SHARD, document)
+    document["attributes"] = {"long_name": encoding.long_name}
+    if spec.unit is not None:
+        document["attributes"]["units"] = spec.unit
+    if spec.scale != 1.0:
+        document["attributes"]["scale_factor"] = spec.scale
+    return ArrayLayout(IMAGE, encoding.dtype, shape, FRAMES_PER_SHARD, document)
 
 
 def encode_group(attributes: Mapping[str, Any], members: Mapping[str, Any] | None = None) -> bytes:

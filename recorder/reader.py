@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recorder import jpeg, layout, metadata, root, shard
+from recorder import encodings, layout, metadata, root, shard
 from recorder.episode import EpisodeInfo
 from recorder.errors import EpisodeFormatError
 from recorder.metadata import FRAMES_PER_SHARD, IMAGE, RECEIVED, TIME, ArrayLayout
 from recorder.row_files import read_rows
 from recorder.slices import FrameSlice, NumericSlice, rows_between
-from recorder.streams import ImageStreamSpec, NumericStreamSpec, StreamRole
+from recorder.streams import FrameEncoding, ImageStreamSpec, NumericStreamSpec, StreamRole
 
 
 class _Stream:
@@ -105,7 +105,18 @@ class ImageStream(_Stream):
             self._opened = None
 
     def jpeg(self, index: int) -> bytes:
-        """One frame as it was stored.
+        """One frame as the JPEG that was stored.
+
+        Raises:
+            IndexError: The stream has no such row.
+            EpisodeFormatError: The frame is lost, or the stream does not keep JPEGs.
+        """
+        if self.spec.encoding is not FrameEncoding.JPEG:
+            raise EpisodeFormatError(f"stream {self.spec.name} keeps its frames as {self.spec.encoding}, not as jpeg")
+        return self.stored(index)
+
+    def stored(self, index: int) -> bytes:
+        """One frame as it was stored, in the stream's encoding.
 
         Raises:
             IndexError: The stream has no such row.
@@ -121,15 +132,15 @@ class ImageStream(_Stream):
             raise EpisodeFormatError(f"{self.path / IMAGE}: row {index % len(self)} is lost")
         return data
 
-    def frame(self, index: int) -> NDArray[np.uint8]:
-        """One frame as RGB pixels, (H, W, 3).
+    def frame(self, index: int) -> NDArray[Any]:
+        """One frame as RGB pixels, uint8 (H, W, 3), or depth, uint16 (H, W) in steps of `spec.scale` `spec.unit`.
 
         Raises:
             IndexError: The stream has no such row.
             EpisodeFormatError: The frame is lost or damaged.
         """
         try:
-            return jpeg.decode(self.jpeg(index))
+            return encodings.unpack(self.stored(index), self.spec)
         except ValueError as error:
             raise EpisodeFormatError(f"{self.path / IMAGE}: row {index}: {error}") from error
 
@@ -141,7 +152,7 @@ class ImageStream(_Stream):
         if self._opened is not None and self._opened.number == number:
             return self._opened
         self.close()
-        path = layout.chunk_path(self.path / IMAGE, number, 4)
+        path = self._arrays[IMAGE].chunk_path(self.path / IMAGE, number)
         first = number * FRAMES_PER_SHARD
         rows = f"rows {first} to {min(first + FRAMES_PER_SHARD, len(self)) - 1}"
         try:

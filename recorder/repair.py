@@ -98,7 +98,7 @@ def _repair_numbers(folder: StreamFolder, *, same_boot: bool) -> tuple[int, list
 def _count_rows(path: Path, array: ArrayLayout) -> int:
     """Rows up to the first that has no stamp."""
     number = 0
-    while (chunk := layout.chunk_path(path, number, 1)).is_file():
+    while (chunk := array.chunk_path(path, number)).is_file():
         stamps = np.fromfile(chunk, dtype=little_endian(array.dtype))
         empty = np.flatnonzero(stamps == 0)
         if empty.size:
@@ -112,6 +112,6 @@ def _count_rows(path: Path, array: ArrayLayout) -> int:
 def _drop_chunks(path: Path, array: ArrayLayout, rows: int) -> None:
     """Remove chunk files that were allocated in advance and hold no row."""
     number = -(-rows // array.chunk_rows)
-    while (chunk := layout.chunk_path(path, number, 1 + len(array.row_shape))).is_file():
+    while (chunk := array.chunk_path(path, number)).is_file():
         chunk.unlink()
         number += 1

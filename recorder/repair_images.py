@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from recorder import layout, shard
+from recorder import shard
 from recorder.metadata import FRAMES_PER_SHARD, IMAGE
 from recorder.row_files import holds_rows, sync_rows, trim, write_rows
 from recorder.shard import Record
@@ -24,9 +24,9 @@ def repair_images(folder: StreamFolder) -> tuple[int, int, list[str]]:
     committed = committed_rows(folder)
     if not all(holds_rows(folder.path / array.name, array, committed) for array in folder.arrays[:2]):
         committed = 0  # damage: the records have the stamps too
-    size, losses = _published_bytes(folder.path / IMAGE, committed // FRAMES_PER_SHARD)
+    size, losses = _published_bytes(folder, committed // FRAMES_PER_SHARD)
     rows = committed - committed % FRAMES_PER_SHARD
-    while (path := _shard_path(folder.path / IMAGE, rows)).is_file():
+    while (path := _shard_path(folder, rows)).is_file():
         records = _rebuild(path, rows)
         _write_stamps(folder, rows, records)
         size += sum(record.length for record in records)
@@ -35,7 +35,7 @@ def repair_images(folder: StreamFolder) -> tuple[int, int, list[str]]:
             break
     if rows < committed:
         losses.append(f"rows {rows} to {committed - 1}: their frames are damaged")
-    elif abandoned := _drop_shards(folder.path / IMAGE, -(-rows // FRAMES_PER_SHARD)):
+    elif abandoned := _drop_shards(folder, rows):
         losses.append(f"frames behind row {rows - 1}, in {abandoned} files that begin after a damaged frame")
     for array in folder.arrays[:2]:
         sync_rows(folder.path / array.name, array, min(committed, rows), rows)
@@ -43,16 +43,17 @@ def repair_images(folder: StreamFolder) -> tuple[int, int, list[str]]:
     return rows, size, losses
 
 
-def _shard_path(image: Path, row: int) -> Path:
-    return layout.chunk_path(image, row // FRAMES_PER_SHARD, 4)
+def _shard_path(folder: StreamFolder, row: int) -> Path:
+    """The shard that holds a row."""
+    return folder.arrays[-1].chunk_path(folder.path / IMAGE, row // FRAMES_PER_SHARD)
 
 
-def _published_bytes(image: Path, shards: int) -> tuple[int, list[str]]:
+def _published_bytes(folder: StreamFolder, shards: int) -> tuple[int, list[str]]:
     """Payload of the shards that were published whole [byte], and which of them cannot be read."""
     size, losses = 0, []
     for number in range(shards):
         first = number * FRAMES_PER_SHARD
-        entries = _published_index(_shard_path(image, first), first)
+        entries = _published_index(_shard_path(folder, first), first)
         if entries is None:
             losses.append(f"rows {first} to {first + FRAMES_PER_SHARD - 1}: their shard is missing or damaged")
         else:
@@ -95,11 +96,11 @@ def _write_stamps(folder: StreamFolder, first: int, records: list[Record]) -> No
         write_rows(folder.path / array.name, array, first, np.array(stamps, dtype=np.int64))
 
 
-def _drop_shards(image: Path, number: int) -> int:
-    """Remove shards from this one on; give how many of them were more than made in advance."""
-    dropped = 0
-    while (path := layout.chunk_path(image, number, 4)).is_file():
+def _drop_shards(folder: StreamFolder, rows: int) -> int:
+    """Remove the shards that begin behind so many rows; give how many of them were more than made in advance."""
+    dropped, first = 0, -(-rows // FRAMES_PER_SHARD) * FRAMES_PER_SHARD
+    while (path := _shard_path(folder, first)).is_file():
         dropped += path.stat().st_size > 0
         path.unlink()
-        number += 1
+        first += FRAMES_PER_SHARD
     return dropped

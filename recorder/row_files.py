@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recorder import layout
 from recorder.checksum import crc32c
 from recorder.metadata import ArrayLayout
 
@@ -97,7 +96,7 @@ class RowFiles:
         Raises:
             OSError: The disk is full, or the file exists.
         """
-        path = layout.chunk_path(self.folder, number, 1 + len(self.array.row_shape))
+        path = self.array.chunk_path(self.folder, number)
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
         try:
@@ -139,7 +138,7 @@ def trim(folder: Path, array: ArrayLayout, rows: int) -> None:
     Cutting first makes the hole; a process killed in between leaves a short file, which the next call completes.
     """
     number, used = divmod(rows, array.chunk_rows)
-    path = layout.chunk_path(folder, number, 1 + len(array.row_shape))
+    path = array.chunk_path(folder, number)
     if used == 0:
         path.unlink(missing_ok=True)
         return
@@ -171,7 +170,7 @@ def read_rows(folder: Path, array: ArrayLayout, start: int, stop: int) -> NDArra
     while row < stop:
         number, offset = divmod(row, array.chunk_rows)
         count = min(stop - row, array.chunk_rows - offset)
-        path = layout.chunk_path(folder, number, rows.ndim)
+        path = array.chunk_path(folder, number)
         part = np.fromfile(path, dtype=dtype, count=count * size // dtype.itemsize, offset=offset * size)
         if part.size * dtype.itemsize < count * size:
             raise EOFError(f"{path} ends before row {row + count}")
@@ -187,7 +186,7 @@ def write_rows(folder: Path, array: ArrayLayout, start: int, values: NDArray[Any
     while row < start + len(values):
         number, offset = divmod(row, array.chunk_rows)
         count = min(start + len(values) - row, array.chunk_rows - offset)
-        path = layout.chunk_path(folder, number, values.ndim)
+        path = array.chunk_path(folder, number)
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
         try:
@@ -202,7 +201,7 @@ def write_rows(folder: Path, array: ArrayLayout, start: int, values: NDArray[Any
 def sync_rows(folder: Path, array: ArrayLayout, start: int, stop: int) -> None:
     """Carry the files that hold rows [start, stop) to the disk."""
     for number in range(start // array.chunk_rows, -(-stop // array.chunk_rows)):
-        path = layout.chunk_path(folder, number, 1 + len(array.row_shape))
+        path = array.chunk_path(folder, number)
         if path.is_file():
             descriptor = os.open(path, os.O_RDONLY)
             try:
@@ -232,7 +231,7 @@ def lost_chunks(folder: Path, array: ArrayLayout, rows: int) -> list[tuple[int, 
     """Rows [start, stop) and file of every chunk that is missing or has the wrong size."""
     lost = []
     for start in range(0, rows, array.chunk_rows):
-        path = layout.chunk_path(folder, start // array.chunk_rows, 1 + len(array.row_shape))
+        path = array.chunk_path(folder, start // array.chunk_rows)
         if not path.is_file() or path.stat().st_size != array.chunk_rows * row_bytes(array):
             lost.append((start, min(rows, start + array.chunk_rows), path))
     return lost

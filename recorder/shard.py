@@ -1,4 +1,4 @@
-"""The shard files of images: frames behind self-describing headers, and the index that Zarr reads.
+"""The shard files of frames: each behind self-describing headers, and the index that Zarr reads.
 
 Format: Zarr v3 codec `sharding_indexed`, index at the end. The index gives offset and length of every inner chunk, so
 bytes that it does not mention are skipped by any reader. We put a 40-byte header before each frame there, which is

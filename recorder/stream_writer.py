@@ -15,8 +15,8 @@ from recorder.stamps import StampCounter
 from recorder.stream_files import StreamFolder
 from recorder.streams import StreamSpec
 
-Values = Mapping[str, ArrayLike] | bytes | bytearray | memoryview | NDArray[np.uint8]
-"""One sample: a value for each field, or a JPEG, or RGB pixels."""
+Values = Mapping[str, ArrayLike] | bytes | bytearray | memoryview | NDArray[np.uint8] | NDArray[np.uint16]
+"""One sample: a value for each field, or a JPEG, RGB pixels or depth."""
 
 
 @runtime_checkable
@@ -33,8 +33,8 @@ class StreamWriter(Protocol):
         Args:
             time_ns: When it was true, positive [ns].
             received_ns: When it reached the host, positive [ns].
-            values: Numbers: a value for every field. Images: a JPEG, kept byte for byte, or RGB
-                pixels, uint8 (H, W, 3).
+            values: Numbers: a value for every field. Images: RGB pixels, uint8 (H, W, 3), or a JPEG, kept byte for
+                byte; depth, uint16 (H, W).
 
         Raises:
             StreamValueError: Something does not fit; nothing was stored.

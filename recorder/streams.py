@@ -52,6 +52,9 @@ class StreamRole(StrEnum):
     CONTROL = "control"
     """The control loop's own record, one row a tick."""
     CAMERA = "camera"
+    """RGB frames."""
+    DEPTH = "depth"
+    """Frames of distances."""
     TACTILE = "tactile"
     OTHER = "other"
 
@@ -97,8 +100,19 @@ class NumericStreamSpec(StreamSpec):
         return self
 
 
+class FrameEncoding(StrEnum):
+    """How the frames of a stream are stored."""
+
+    JPEG = "jpeg"
+    """RGB, one JPEG each."""
+    RAW = "raw"
+    """RGB, the pixels as they are."""
+    DEPTH16 = "depth16"
+    """16-bit distances, compressed without loss."""
+
+
 class ImageStreamSpec(StreamSpec):
-    """A stream of RGB frames, stored as one JPEG each."""
+    """A stream of frames: RGB as JPEG or as it is, or 16-bit depth."""
 
     kind: Literal["image"] = "image"
     role: StreamRole = StreamRole.CAMERA
@@ -108,6 +122,20 @@ class ImageStreamSpec(StreamSpec):
     """[px]."""
     quality: Annotated[int, Field(ge=1, le=100)] = 90
     """JPEG quality of frames that arrive as pixels; a frame that arrives as JPEG is kept byte for byte."""
+    encoding: FrameEncoding = FrameEncoding.JPEG
+    unit: Literal["mm", "m"] | None = None
+    """Unit of depth; None for RGB."""
+    scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    """One step of a stored depth value, in `unit`."""
+
+    @model_validator(mode="after")
+    def _depth_has_a_unit(self) -> "ImageStreamSpec":
+        depth = self.encoding is FrameEncoding.DEPTH16
+        if depth and (self.unit is None or self.role is StreamRole.CAMERA):
+            raise ValueError(f"stream {self.name}: encoding depth16 needs a unit, mm or m, and the role depth or other")
+        if not depth and (self.unit is not None or self.scale != 1.0 or self.role is StreamRole.DEPTH):
+            raise ValueError(f"stream {self.name}: unit, scale and the role depth are for the encoding depth16 only")
+        return self
 
 
 AnyStreamSpec = Annotated[NumericStreamSpec | ImageStreamSpec, Field(discriminator="kind")]

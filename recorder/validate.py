@@ -87,5 +87,5 @@ def _check_stream(subject: Subject) -> list[Finding]:
         findings += check_stamps(subject, rows)
     findings += check_sums(subject, rows)
     if isinstance(subject.spec, ImageStreamSpec):
-        findings += check_images(subject, rows)
+        findings += check_images(subject, subject.spec, rows)
     return findings
