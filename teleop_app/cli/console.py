@@ -21,7 +21,7 @@ def console(
     collection: Annotated[Path, typer.Option(help="Folder to record into, with a station file.")] = Path("episodes"),
     theme: Annotated[Literal["dark", "light"], typer.Option(help="Colours.")] = "dark",
     screenshot: Annotated[Path | None, typer.Option(help="Save a picture of the window, then go on.")] = None,
-    quit_after: Annotated[float | None, typer.Option(help="Close by itself after so long [s].")] = None,
+    quit_after: Annotated[float | None, typer.Option(help="Close by itself after so many seconds.")] = None,
 ) -> None:
     """Open the window. Closing it ends a station that it started, never one that ran before."""
     with extra("console", "the window"):

@@ -1,6 +1,7 @@
 """How commands show facts: a table for people, JSON for programs."""
 
 import json
+import shutil
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -9,6 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 from recorder.episode import EpisodeInfo
+from teleop_app.cli.choosing import faults
+
+PLAIN_WIDTH = 120
 
 
 def print_json(value: Any) -> None:
@@ -28,8 +32,12 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
         table.add_column(column.rstrip("#"), justify="right" if column.endswith("#") else "left")
     for row in rows:
         table.add_row(*(str(cell) for cell in row))
-    width = None if sys.stdout.isatty() else 120
-    Console(file=sys.stdout, width=width).print(table)
+    Console(file=sys.stdout, width=line_width()).print(table)
+
+
+def line_width() -> int:
+    """Characters of a line: the terminal's, or PLAIN_WIDTH where the output is no terminal."""
+    return shutil.get_terminal_size((PLAIN_WIDTH, 0)).columns if sys.stdout.isatty() else PLAIN_WIDTH
 
 
 def episode_facts(info: EpisodeInfo) -> dict[str, Any]:
@@ -41,7 +49,14 @@ def episode_facts(info: EpisodeInfo) -> dict[str, Any]:
         "task": info.task,
         "outcome": info.outcome.value,
         "collection_mode": info.collection_mode.value,
+        "operator": info.operator,
+        "started_utc": info.started_utc.isoformat() if info.started_utc is not None else None,
         "duration_s": info.duration_s,
+        "recorded_s": info.recorded_s,
+        "faults": faults(info),
+        "notes": info.notes,
+        "tags": list(info.tags),
+        "failure_entry": info.failure_entry,
         "interventions": [intervention.model_dump(mode="json") for intervention in info.interventions],
         "streams": {
             name: {
@@ -59,18 +74,18 @@ EPISODE_COLUMNS = ("#", "id", "state", "outcome", "mode", "seconds#", "takeovers
 
 
 def episode_row(info: EpisodeInfo) -> tuple[object, ...]:
-    """One episode as a row under EPISODE_COLUMNS."""
-    faults = sum(event.kind == "fault" for event in info.events)
+    """One episode as a row under EPISODE_COLUMNS; of a trimmed one the seconds are "kept of recorded"."""
+    recorded = "" if info.kept_ns is None else f" of {info.recorded_s:.1f}"
     return (
         info.index,
         info.id,
         info.state.value,
         info.outcome.value,
         info.collection_mode.value,
-        f"{info.duration_s:.1f}",
+        f"{info.duration_s:.1f}{recorded}",
         len(info.interventions),
-        faults,
-        info.task,
+        faults(info),
+        " ".join((info.task, *(f"#{tag}" for tag in info.tags))),
     )
 
 

@@ -16,7 +16,7 @@ def record(
     collection: Annotated[Path, typer.Option(help="Folder to record into; made if it does not exist.")],
     task: Annotated[str, typer.Option(help="What is to be done; the station file's task if not given.")] = "",
     episodes: Annotated[int, typer.Option(min=1, help="How many episodes.")] = 1,
-    duration: Annotated[float, typer.Option(min=0.1, help="Longest duration of an episode [s].")] = 60.0,
+    duration: Annotated[float, typer.Option(min=0.1, help="Longest duration of an episode, in seconds.")] = 60.0,
     headless: Annotated[bool, typer.Option("--headless", help="No window.")] = False,
     port: Annotated[int, typer.Option(help="Port for consoles; 0 takes any free one.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
