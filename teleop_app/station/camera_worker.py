@@ -10,13 +10,15 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
 from pydantic import TypeAdapter
 
+from drivers import clock
 from drivers.build import build_camera
 from drivers.configs import CameraConfig
 from drivers.errors import DriverError
@@ -28,8 +30,12 @@ from recorder import jpeg as jpeg_codec
 from recorder.errors import RecorderError
 from recorder.streams import ImageStreamSpec
 from teleop_app.station.first_sample import wait_for_first
+from teleop_app.station.health import HealthMonitor
+from teleop_app.station.health_figures import Subject
+from teleop_app.station.health_pictures import PictureWatch
 from teleop_app.station.recording import image_spec
 from teleop_app.station.stream_recorder import StreamRecorder
+from teleop_app.station.worker_link import NO_ANSWER
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +53,8 @@ class CameraWorker:
         self._camera: Camera = build_camera(config, run_id)
         self._reader = PollingReader(config.name, self._camera.read, [self._take])
         self._recorder = StreamRecorder(config.name, config.rate_hz, self._camera.dropped, config.latency_s)
+        self._monitor = HealthMonitor(Subject.of(config, "frames"), self._camera.dropped)
+        self._pictures = PictureWatch(config.name, config.health, self._monitor.runs)
         self._slot: LatestSlot | None = None
         self._latency_ns = round(config.latency_s * 1e9)
         self._encoding = image_spec(config, (config.height, config.width), {}, "")
@@ -73,10 +81,12 @@ class CameraWorker:
 
     def prepare(self, episode: str, spec: dict[str, Any]) -> None:
         """Make the stream's files."""
+        self._monitor.prepare()
         self._recorder.prepare(Path(episode), ImageStreamSpec.model_validate(spec))
 
     def begin(self, start_ns: int) -> None:
         """Record frames true at or after `start_ns`."""
+        self._monitor.begin(start_ns)
         self._recorder.begin(start_ns)
 
     def suspend(self) -> None:
@@ -85,18 +95,30 @@ class CameraWorker:
 
     def end(self, stop_ns: int) -> None:
         """The episode ended at `stop_ns`."""
+        self._monitor.end(stop_ns)
         self._recorder.end(stop_ns)
 
     def finish(self) -> dict[str, Any]:
         """Close the stream; return its summary and where its stamps came from."""
-        summary = self._recorder.finish().model_dump(mode="json")
+        summary = self._monitor.finish(self._recorder.finish(), self._pictures.sharpness).model_dump(mode="json")
         newest = self._reader.latest
         source = newest.stamp_source.value if newest is not None else "none"
         lost = [asdict(run) for run in self._recorder.lost]
-        return {"summary": summary, "stamp_source": source, "facts": dict(self._camera.facts()), "lost": lost}
+        runs = [asdict(run) for run in self._monitor.take_runs()]
+        return {
+            "summary": summary,
+            "stamp_source": source,
+            "facts": dict(self._camera.facts()),
+            "lost": lost,
+            "runs": runs,
+        }
+
+    def arm_moves(self, *, moving: bool) -> None:
+        """An arm begins to move, or has come to rest."""
+        self._pictures.arm_moves(clock.now_ns() if moving else None)
 
     def health(self) -> dict[str, Any]:
-        """Live figures, JSON-ready."""
+        """Live figures, JSON-ready, and what was out of its limits since the last call."""
         age_s = self._reader.age_s()
         error = self._reader.error
         return {
@@ -105,6 +127,10 @@ class CameraWorker:
             "drops": self._camera.dropped(),
             "count": self._reader.count,
             "fault": str(error) if error is not None else self._recorder.fault,
+            "problems": list(self._monitor.problems(clock.now_ns()).values()),
+            "jitter_s": self._monitor.figures.jitter_s,
+            "offset_s": self._monitor.figures.offset_s,
+            "runs": [asdict(run) for run in self._monitor.take_runs()],
         }
 
     def close(self) -> None:
@@ -118,12 +144,15 @@ class CameraWorker:
             self._slot = None
 
     def _take(self, image: Image) -> None:
-        """Record and preview one frame; it is encoded once for both."""
+        """Record, preview and judge one frame; it is encoded once for all."""
         is_jpeg = image.encoding is ImageEncoding.JPEG
         jpeg = bytes(image.data) if is_jpeg else jpeg_codec.encode(image.data, self._encoding)
         self._recorder.offer(image.stamp_ns - self._latency_ns, image.received_ns, jpeg)
         if self._slot is not None:
             self._slot.write(image.stamp_ns, jpeg, image.height << 16 | image.width)
+        content = jpeg if self.config.health.same_content_s is not None else None
+        self._monitor.observe(image.stamp_ns - self._latency_ns, image.received_ns, content)
+        self._pictures.take(image.data, image.received_ns)
 
 
 def serve(worker: CameraWorker, lines: TextIO, out: TextIO) -> None:
@@ -131,14 +160,14 @@ def serve(worker: CameraWorker, lines: TextIO, out: TextIO) -> None:
     lock = threading.Lock()
     stop = threading.Event()
 
-    def say(message: dict[str, Any]) -> None:
-        with lock:
-            out.write(json.dumps(message) + "\n")
+    def say(message: Callable[[], dict[str, Any]]) -> None:
+        with lock:  # made in its turn, so that what one message took is not said after the next
+            out.write(json.dumps(message()) + "\n")
             out.flush()
 
     def report_health() -> None:
         while not stop.wait(HEALTH_PERIOD_S):
-            say({"health": worker.health()})
+            say(lambda: {"health": worker.health()})
 
     verbs: dict[str, Callable[..., Any]] = {
         "connect": worker.connect,
@@ -149,22 +178,28 @@ def serve(worker: CameraWorker, lines: TextIO, out: TextIO) -> None:
         "finish": worker.finish,
         "keep": worker.keep,
         "spec": worker.spec,
+        "arm_moves": worker.arm_moves,
     }
     health = threading.Thread(target=report_health, name="health", daemon=True)
     health.start()
     try:
         for line in lines:
             request = json.loads(line)
-            try:
-                result = verbs[request["verb"]](**request["args"])
-                say({"id": request["id"], "result": result})
-            except (DriverError, RecorderError, OSError) as error:
-                say({"id": request["id"], "error": str(error)})
+            answer = _answer(verbs, request)
+            if request["id"] != NO_ANSWER:
+                say(partial(dict, answer))
     except BrokenPipeError:
         log.warning("%s: the station is gone; closing", worker.config.name)
     finally:
         stop.set()
         worker.close()
+
+
+def _answer(verbs: Mapping[str, Callable[..., Any]], request: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return {"id": request["id"], "result": verbs[request["verb"]](**request["args"])}
+    except (DriverError, RecorderError, OSError) as error:
+        return {"id": request["id"], "error": str(error)}
 
 
 def main() -> None:

@@ -3,7 +3,10 @@
 from pathlib import Path
 
 from drivers import clock
+from drivers.configs import HealthLimits
 from recorder.streams import StreamRole
+from teleop_app.station.health_figures import Figures, Subject, review
+from teleop_app.station.health_runs import HealthRun
 from teleop_app.station.recorded_streams import Finished, Health, Spec
 from teleop_app.station.recording import CONTROL_STREAM, control_spec
 from teleop_app.station.stream_recorder import StreamRecorder
@@ -16,11 +19,12 @@ class ControlStream:
     name = CONTROL_STREAM
     role = StreamRole.CONTROL
 
-    def __init__(self, rate_hz: float, joints: tuple[str, ...]) -> None:
-        """Record ticks at `rate_hz` with vectors of `joints`; none in a passive station."""
+    def __init__(self, rate_hz: float, joints: tuple[str, ...], limits: HealthLimits) -> None:
+        """Record ticks at `rate_hz` with vectors of `joints`, none in a passive station, and judge them by `limits`."""
         self.expected_hz = rate_hz
         self._joints = joints
         self._recorder = StreamRecorder(self.name, rate_hz)
+        self._subject = Subject(self.name, "ticks", rate_hz, limits)
         self._count, self._last_ns = 0, 0
 
     def take(self, tick: TickRecord) -> None:
@@ -63,9 +67,16 @@ class ControlStream:
     def finish(self) -> Finished:
         """Close it."""
         summary = self._recorder.finish()
+        rate_hz = None if summary.gaps else summary.rate_hz  # a pause is a gap, and no fault of the loop
+        figures = Figures(rate_hz, summary.jitter_s, drops=summary.drops)
+        summary = summary.model_copy(update={"warnings": review(self._subject, figures, {})})
         return Finished(summary, "host", {}, self._recorder.lost)
 
     def health(self) -> Health:
         """Age and count; the loop itself measures its punctuality."""
         age_s = (clock.now_ns() - self._last_ns) / 1e9 if self._count else -1.0
         return Health(self.expected_hz, age_s, 0, self._count, self._recorder.fault)
+
+    def take_runs(self) -> tuple[HealthRun, ...]:
+        """Nothing: the loop's own figures say when it was late."""
+        return ()

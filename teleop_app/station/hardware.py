@@ -1,5 +1,6 @@
 """Everything attached to a station, built from its file and connected together."""
 
+import logging
 from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
@@ -8,19 +9,24 @@ import numpy as np
 from drivers.build import build_arm, build_tactile
 from drivers.configs import Ros2CameraConfig, SimCameraConfig, SimTactileConfig
 from drivers.errors import DeviceConfigError, DriverError, NotConnectedError
+from drivers.polling import PollingReader
 from drivers.protocols import Arm, Scene
 from drivers.samples import JointState, TactileSample, frozen_array
 from recorder.errors import RecorderError
 from recorder.streams import StreamRole
+from teleop_app.station.camera_stream import CameraStream
 from teleop_app.station.config import ARM_CONFIGS, LeaderConfig, LimitsConfig, StationConfig
 from teleop_app.station.follower import Follower
 from teleop_app.station.limits import Limits
 from teleop_app.station.operator_source import LeaderSource, joint_order
-from teleop_app.station.recorded_streams import CameraStream, LocalStream, RecordedStream, Spec
+from teleop_app.station.recorded_streams import LocalStream, RecordedStream, Spec
 from teleop_app.station.recording import joint_spec, joint_values, tactile_spec, tactile_values
 from teleop_app.station.worker_link import WorkerLink
 
 CAMERA_CONFIGS = (SimCameraConfig, Ros2CameraConfig)
+
+
+log = logging.getLogger(__name__)
 
 
 class Hardware:
@@ -83,6 +89,19 @@ class Hardware:
         in_order: list[RecordedStream] = [*self.cameras.values(), *self.tactile.values(), *self.joint_streams.values()]
         for stream in in_order:
             stream.disconnect()
+
+    def moving_arms(self) -> list[tuple[PollingReader[JointState], float]]:
+        """Arms that a camera may see move, each with the speed at which it does [rad/s]."""
+        seen = [stream for stream in self.joint_streams.values() if stream.role is StreamRole.STATE]
+        return [(stream.reader, stream.config.health.moving_rad_s) for stream in seen]
+
+    def tell_cameras(self, *, moving: bool) -> None:
+        """Tell every camera whether an arm moves."""
+        for camera in self.cameras.values():
+            try:
+                camera.arm_moves(moving=moving)
+            except DriverError as error:
+                log.debug("%s", error)  # its process has ended, and its health says so
 
     def follower(self) -> Follower | None:
         """The arm that acts with its limits; None in a passive station."""

@@ -5,21 +5,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from pydantic import TypeAdapter
+import numpy as np
 
+from drivers import clock
 from drivers.configs import DriverConfig
 from drivers.polling import PollingReader
 from drivers.protocols import Device
 from drivers.samples import JointState, TactileSample
 from recorder.episode import StreamSummary
-from recorder.streams import AnyStreamSpec, ImageStreamSpec, NumericStreamSpec, StreamRole
+from recorder.streams import ImageStreamSpec, NumericStreamSpec, StreamRole
 from recorder.write_queue import LostRun
 from teleop_app.station.first_sample import wait_for_first
+from teleop_app.station.health import HealthMonitor
+from teleop_app.station.health_figures import Subject
+from teleop_app.station.health_runs import HealthRun
 from teleop_app.station.stream_recorder import StreamRecorder
-from teleop_app.station.worker_link import WorkerLink
 
 Spec = NumericStreamSpec | ImageStreamSpec
-_SPEC: TypeAdapter[Spec] = TypeAdapter(AnyStreamSpec)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,13 @@ class Health:
     count: int
     """Samples since the device was connected."""
     fault: str = ""
+    """Why it cannot be read or recorded."""
+    problems: tuple[str, ...] = ()
+    """What is out of its limits, one sentence each."""
+    jitter_s: float | None = None
+    """Over the last seconds [s]."""
+    offset_s: float | None = None
+    """Received minus time over the last seconds [s]."""
 
 
 class RecordedStream(Protocol):
@@ -105,6 +114,10 @@ class RecordedStream(Protocol):
         """Live figures."""
         ...
 
+    def take_runs(self) -> tuple[HealthRun, ...]:
+        """When it was out of its limits in the open episode, as far as that is over and not taken yet."""
+        ...
+
 
 S = TypeVar("S", JointState, TactileSample)
 
@@ -126,8 +139,10 @@ class LocalStream(Generic[S]):
         self._describe: Callable[[LocalStream[S]], Spec] = describe
         self._values: Callable[[S], Any] = values
         self.recorder = StreamRecorder(config.name, config.rate_hz, device.dropped, config.latency_s)
+        self.monitor = HealthMonitor(Subject.of(config), device.dropped)
         self.reader: PollingReader[S] = PollingReader(config.name, read, [self._offer])
         self._latency_ns = round(config.latency_s * 1e9)
+        self._judges_content = config.health.same_content_s is not None
 
     @property
     def name(self) -> str:
@@ -162,10 +177,12 @@ class LocalStream(Generic[S]):
 
     def prepare(self, episode: Path, spec: Spec) -> None:
         """Make its files."""
+        self.monitor.prepare()
         self.recorder.prepare(episode, spec)
 
     def begin(self, start_ns: int) -> None:
         """Record samples true at or after `start_ns`."""
+        self.monitor.begin(start_ns)
         self.recorder.begin(start_ns)
 
     def suspend(self) -> None:
@@ -174,12 +191,14 @@ class LocalStream(Generic[S]):
 
     def end(self, stop_ns: int) -> None:
         """Samples before `stop_ns` are the last ones."""
+        self.monitor.end(stop_ns)
         self.recorder.end(stop_ns)
 
     def finish(self) -> Finished:
         """Close it."""
-        summary = self.recorder.finish()
-        return Finished(summary, self.stamp_source, dict(self.device.facts()), self.recorder.lost)
+        summary = self.monitor.finish(self.recorder.finish())
+        facts = dict(self.device.facts())
+        return Finished(summary, self.stamp_source, facts, self.recorder.lost)
 
     @property
     def stamp_source(self) -> str:
@@ -191,64 +210,24 @@ class LocalStream(Generic[S]):
         """Live figures."""
         age_s, error = self.reader.age_s(), self.reader.error
         fault = str(error) if error is not None else self.recorder.fault
+        figures = self.monitor.figures
         return Health(
-            self.reader.rate_hz, age_s if age_s < 1e9 else -1.0, self.device.dropped(), self.reader.count, fault
+            rate_hz=self.reader.rate_hz,
+            age_s=age_s if age_s < 1e9 else -1.0,
+            drops=self.device.dropped(),
+            count=self.reader.count,
+            fault=fault,
+            problems=tuple(self.monitor.problems(clock.now_ns()).values()),
+            jitter_s=figures.jitter_s,
+            offset_s=figures.offset_s,
         )
 
+    def take_runs(self) -> tuple[HealthRun, ...]:
+        """When it was out of its limits in the open episode, as far as that is over and not taken yet."""
+        return self.monitor.take_runs()
+
     def _offer(self, sample: S) -> None:
-        self.recorder.offer(sample.stamp_ns - self._latency_ns, sample.received_ns, self._values(sample))
-
-
-class CameraStream:
-    """A camera in a worker process."""
-
-    role = StreamRole.CAMERA
-
-    def __init__(self, link: WorkerLink) -> None:
-        """Use the worker behind `link`."""
-        self.link = link
-        self.name = link.name
-        self.expected_hz = link.config.rate_hz
-
-    def connect(self) -> None:
-        """Start the worker and let it open the camera."""
-        self.link.start()
-        self.link.connect()
-
-    def disconnect(self) -> None:
-        """End the worker."""
-        self.link.stop()
-
-    def keep(self, buffer_s: float) -> None:
-        """Keep the last `buffer_s` of the stream while no episode is open [s]."""
-        self.link.ask("keep", buffer_s=buffer_s)
-
-    def spec(self) -> Spec:
-        """Describe the stream as of now."""
-        return _SPEC.validate_python(self.link.ask("spec"))
-
-    def prepare(self, episode: Path, spec: Spec) -> None:
-        """Make its files."""
-        self.link.ask("prepare", episode=str(episode), spec=spec.model_dump(mode="json"))
-
-    def begin(self, start_ns: int) -> None:
-        """Record samples true at or after `start_ns`."""
-        self.link.ask("begin", start_ns=start_ns)
-
-    def suspend(self) -> None:
-        """Let samples wait, because the end is about to be set."""
-        self.link.ask("suspend")
-
-    def end(self, stop_ns: int) -> None:
-        """Samples before `stop_ns` are the last ones."""
-        self.link.ask("end", stop_ns=stop_ns)
-
-    def finish(self) -> Finished:
-        """Close it."""
-        answer = self.link.ask("finish")
-        lost = tuple(LostRun(**run) for run in answer["lost"])
-        return Finished(StreamSummary.model_validate(answer["summary"]), answer["stamp_source"], answer["facts"], lost)
-
-    def health(self) -> Health:
-        """Live figures, at most a quarter of a second old."""
-        return Health(**self.link.health)
+        time_ns, values = sample.stamp_ns - self._latency_ns, self._values(sample)
+        self.recorder.offer(time_ns, sample.received_ns, values)
+        content = b"".join(np.asarray(value).tobytes() for value in values.values()) if self._judges_content else None
+        self.monitor.observe(time_ns, sample.received_ns, content)

@@ -15,6 +15,7 @@ from recorder.episode_writer import EpisodeWriter, NewEpisode
 from recorder.errors import RecorderError
 from recorder.segments import CollectionMode, Outcome
 from teleop_app import __version__
+from teleop_app.station import health_gate
 from teleop_app.station.config import StationConfig
 from teleop_app.station.disk import DiskGauge
 from teleop_app.station.errors import RequestRefusedError
@@ -206,7 +207,9 @@ class Session:
         self.note_event(clock.now_ns(), kind, detail)
 
     def keep_house(self) -> None:
-        """Once a second: take the next clock anchor when it is due, measure the disk, and give up before it is full."""
+        """Once a second: the next clock anchor when it is due, health, the disk; gives up before it is full."""
+        with self._turn:
+            self._mark_health()
         writer, now_ns = self._writer, clock.now_ns()
         self.disk.observe(recording=writer is not None)
         if writer is not None and self.disk.exhausted():
@@ -230,7 +233,7 @@ class Session:
             raise RequestRefusedError(f"episode {self.index} is being recorded; stop it first")
         if not self.task:
             raise RequestRefusedError("the episode needs a task: say what is to be done")
-        if refusal := self.disk.refusal():
+        if refusal := self.disk.refusal() or health_gate.refusal(self.config.episodes.health_gate, self._streams):
             raise RequestRefusedError(refusal)
 
     def _need_open(self) -> EpisodeWriter:
@@ -262,8 +265,12 @@ class Session:
                 log.warning("%s: %s", stream.name, result)
                 detail = {"fault": f"{stream.name} was not closed: {result}"}
                 writer.event(Event(time_ns=stop_ns, kind="fault", detail=detail))
+        self._mark_health()
         writer.anchor(Anchor(**asdict(clock.read_anchor())))
         return stop_ns, summaries
+
+    def _mark_health(self) -> None:
+        health_gate.mark(self.config.episodes.health_gate, self._streams, self.note_event)
 
     def _suspend(self) -> int:
         """Let every stream wait; return a time that none has recorded beyond [ns]."""

@@ -17,6 +17,7 @@ from teleop_app.station.control_loop import ControlLoop
 from teleop_app.station.control_stream import ControlStream
 from teleop_app.station.errors import StationError
 from teleop_app.station.hardware import Hardware
+from teleop_app.station.health_motion import ArmMotion
 from teleop_app.station.operator_source import OperatorSource, ScriptedSource
 from teleop_app.station.proposals import Observation, ProposalRunner
 from teleop_app.station.recorded_streams import RecordedStream
@@ -41,7 +42,7 @@ class Station:
         self.config = config
         self.run_id = run_id or secrets.token_hex(4)
         self.hardware = Hardware(config, self.run_id)
-        self.control_stream = ControlStream(config.control.rate_hz, self.hardware.joints)
+        self.control_stream = ControlStream(config.control.rate_hz, self.hardware.joints, config.health)
         self.streams: tuple[RecordedStream, ...] = (*self.hardware.streams, self.control_stream)
         self.session = Session(config, collection, self.streams)
         self.policy = ScriptedPolicy(config.policy) if config.policy is not None else None
@@ -59,6 +60,7 @@ class Station:
             self.policy_runner,
             self.control_stream.take,
         )
+        self._motion = ArmMotion(self.hardware.moving_arms(), self.hardware.tell_cameras)
         self.loop.on_event = self.session.note_event
         self.session.policy_id = self.policy.id if self.policy is not None else ""
         self._housekeeper = threading.Thread(target=self._keep_house, name="housekeeping", daemon=True)
@@ -81,11 +83,13 @@ class Station:
             if runner is not None:
                 runner.start()
         self.loop.start()
+        self._motion.start()
         self._housekeeper.start()
 
     def stop(self) -> None:
         """Hold the arm, close an open episode, release everything."""
         self._stopping.set()
+        self._motion.stop()
         self.loop.requests.put(Edge.PAUSE, "station")
         self.session.close()
         self.loop.stop()

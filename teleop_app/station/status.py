@@ -15,11 +15,6 @@ from teleop_app.station.messages import (
 from teleop_app.station.recorded_streams import RecordedStream
 from teleop_app.station.station import Station
 
-RATE_TOLERANCE = 0.7
-"""A stream below this share of its expected rate is at fault."""
-SILENT_PERIODS = 20
-SILENT_AT_LEAST_S = 0.5
-
 
 def station_status(station: Station, denied: dict[Verb, str], wanted: int) -> StationStatus:
     """Gather the status as of now."""
@@ -65,11 +60,6 @@ def _source(source: ControlSource) -> str:
 
 def _stream(stream: RecordedStream) -> StreamStatus:
     health = stream.health()
-    fault = health.fault
-    if not fault and health.age_s > max(SILENT_AT_LEAST_S, SILENT_PERIODS / stream.expected_hz):
-        fault = f"{stream.name} has been silent for {health.age_s:.1f} s."
-    elif not fault and health.count and health.rate_hz < RATE_TOLERANCE * stream.expected_hz:
-        fault = f"{stream.name} delivers {health.rate_hz:.0f} of {stream.expected_hz:.0f} samples a second."
     return StreamStatus(
         name=stream.name,
         role=stream.role.value,
@@ -77,8 +67,15 @@ def _stream(stream: RecordedStream) -> StreamStatus:
         rate_hz=health.rate_hz,
         age_s=health.age_s,
         drops=health.drops,
-        fault=fault,
+        fault=health.fault or next(iter(health.problems), ""),
+        problems=health.problems,
+        jitter_ms=_milliseconds(health.jitter_s),
+        offset_ms=_milliseconds(health.offset_s),
     )
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds * 1e3
 
 
 def _joints(station: Station) -> JointStatus:

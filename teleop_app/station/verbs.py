@@ -15,6 +15,7 @@ from recorder.labelling import label
 from recorder.labels import Change
 from recorder.segments import CollectionMode, Outcome
 from teleop_app import __version__
+from teleop_app.station import health_gate
 from teleop_app.station.arbiter import Edge, Phase
 from teleop_app.station.errors import RequestRefusedError
 from teleop_app.station.messages import EpisodeRow, Hello, Verb
@@ -121,6 +122,8 @@ class Verbs:
                 why[Verb.DISCARD] = "There is no episode to discard."
             if session.last is None:
                 why |= dict.fromkeys((*LABELS, Verb.RERECORD), "This session has recorded no episode yet.")
+        if refusal := health_gate.refusal(self._station.config.episodes.health_gate, self._station.streams):
+            why = dict.fromkeys((Verb.RECORD, Verb.RERECORD), refusal) | why
         if not session.trash.trashed:
             why[Verb.UNDO_DISCARD] = "Nothing has been discarded."
         return why

@@ -13,6 +13,7 @@ from recorder.segments import CollectionMode, EpisodeState, Outcome
 from recorder.streams import FieldSpec, NumericStreamSpec
 from teleop_app.station.config import StationConfig
 from teleop_app.station.errors import RequestRefusedError
+from teleop_app.station.health_runs import HealthRun
 from teleop_app.station.recorded_streams import Finished, Health, Spec
 from teleop_app.station.session import Session
 from teleop_app.station.stream_recorder import StreamRecorder
@@ -61,6 +62,9 @@ class Stream:
         summary = self.recorder.finish()
         self._maybe_fail("finish")
         return Finished(summary, "host", {})
+
+    def take_runs(self) -> tuple[HealthRun, ...]:
+        return ()
 
     def health(self) -> Health:
         return Health(100.0, 0.0, 0, 0)
