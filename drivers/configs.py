@@ -20,7 +20,7 @@ class HealthLimits(BaseModel):
     """Least measured rate, as a share of `rate_hz`."""
     fast_above: Annotated[float, Field(ge=1)] = 1.1
     """Largest measured rate, as a share of `rate_hz`."""
-    jitter_periods: Annotated[float, Field(gt=0)] = 0.5
+    jitter_periods: Annotated[float, Field(gt=0)] = 0.75
     """95 of 100 intervals must differ by no more from the median interval [expected periods]."""
     gap_periods: Annotated[float, Field(gt=0)] = 5.0
     """Longest interval between samples, and longest silence [expected periods]; never less than `gap_s`."""
