@@ -7,6 +7,8 @@ import numpy as np
 from teleop_app.station.health_figures import Figures
 
 LEAST_INTERVALS = 3
+ENOUGH = 0.8
+"""The first judgement is made once so much of the window has been seen."""
 
 
 class StampWindow:
@@ -17,7 +19,7 @@ class StampWindow:
         self._window_ns = round(window_s * 1e9)
         self._rows: deque[tuple[int, int]] = deque()
         self._first_offset_s: float | None = None
-        self._full = False
+        self._seen = False
 
     @property
     def start_ns(self) -> int:
@@ -33,11 +35,11 @@ class StampWindow:
         self._rows.append((time_ns, received_ns))
         while received_ns - self._rows[0][1] > self._window_ns:
             self._rows.popleft()
-            self._full = True
+        self._seen = self._seen or received_ns - self._rows[0][1] >= ENOUGH * self._window_ns
 
     def figures(self, drops: int) -> Figures | None:
         """What the window comes to; None before so much has been seen."""
-        if not self._full:
+        if not self._seen:
             return None
         time, received = np.array(self._rows, dtype=np.int64).T
         steps = np.diff(time)
