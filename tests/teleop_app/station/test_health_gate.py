@@ -134,6 +134,8 @@ def test_a_black_camera_is_a_warning_and_no_error_of_integrity(tmp_path: Path) -
     info, events = bench.stop()
     assert [event.detail["sentence"] for event in events_of(events, "black")] == ["front is black."]
     assert any("front was black for 2." in warning for warning in info.streams["front"].warnings)
+    (silence,) = events_of(events, "gap")
+    assert silence.detail["end_ns"] == info.stop_ns
     assert bench.errors() == []
 
 
