@@ -17,14 +17,15 @@ class StampWindow:
     def __init__(self, window_s: float) -> None:
         """Keep `window_s` [s]."""
         self._window_ns = round(window_s * 1e9)
-        self._rows: deque[tuple[int, int]] = deque()
+        self._time: deque[int] = deque()
+        self._received: deque[int] = deque()
         self._first_offset_s: float | None = None
         self._seen = False
 
     @property
     def start_ns(self) -> int:
         """Arrival of the oldest sample within [ns]."""
-        return self._rows[0][1]
+        return self._received[0]
 
     def measure_drift_from_here(self) -> None:
         """Let the next figures be those that drift is counted from."""
@@ -32,16 +33,18 @@ class StampWindow:
 
     def add(self, time_ns: int, received_ns: int) -> None:
         """Take in one sample, and let go of those that are too old."""
-        self._rows.append((time_ns, received_ns))
-        while received_ns - self._rows[0][1] > self._window_ns:
-            self._rows.popleft()
-        self._seen = self._seen or received_ns - self._rows[0][1] >= ENOUGH * self._window_ns
+        self._time.append(time_ns)
+        self._received.append(received_ns)
+        while received_ns - self._received[0] > self._window_ns:
+            self._time.popleft()
+            self._received.popleft()
+        self._seen = self._seen or received_ns - self._received[0] >= ENOUGH * self._window_ns
 
     def figures(self, drops: int) -> Figures | None:
         """What the window comes to; None before so much has been seen."""
         if not self._seen:
             return None
-        time, received = np.array(self._rows, dtype=np.int64).T
+        time, received = (np.fromiter(stamps, np.int64, len(stamps)) for stamps in (self._time, self._received))
         steps = np.diff(time)
         steps = steps[steps > 0]
         offset_s = float(np.median(received - time)) / 1e9
