@@ -25,6 +25,8 @@ class HealthLimits(BaseModel):
     gap_periods: Annotated[float, Field(gt=0)] = 5.0
     """Longest interval between samples, and longest silence [expected periods]; never less than `gap_s`."""
     gap_s: Seconds = 0.1
+    silent_edges: bool = False
+    """Whether it may be silent where an episode begins and ends, as it is where silence ends the episodes."""
     stale_s: Seconds = 0.25
     """How long a device may repeat a sample with its old stamp [s]."""
     same_content_s: Seconds | None = None

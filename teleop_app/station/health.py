@@ -113,7 +113,8 @@ class HealthMonitor:
             rate_hz = self._steps * 1e9 / self._span_ns if self._span_ns else None
             self._part_ns = self._stop_ns = 0
         since_ns = max(last_ns, part_ns)
-        if part_ns and stop_ns - since_ns > self._gap_ns + round(self.subject.latency_s * 1e9):
+        edges = not self.subject.limits.silent_edges
+        if edges and part_ns and stop_ns - since_ns > self._gap_ns + round(self.subject.latency_s * 1e9):
             self.runs.add(Problem.GAP, since_ns, stop_ns, self._gap_sentence(stop_ns - since_ns))
         out_s = self.runs.finish()
         figures = Figures(rate_hz, summary.jitter_s, summary.offset_s, summary.drift_s, summary.drops)
@@ -139,13 +140,13 @@ class HealthMonitor:
 
     def _compare(self, time_ns: int, received_ns: int, content: bytes | None) -> None:
         """Compare a sample with the one before it."""
-        before_ns, step_ns = self._last_received_ns, time_ns - self._last_ns
+        before_ns, step_ns, limits = self._last_received_ns, time_ns - self._last_ns, self.subject.limits
         self._stale.note(before_ns, received_ns, again=step_ns == 0)
         if self._same is not None:
             self._same.note(before_ns, received_ns, again=step_ns != 0 and content == self._content)
-        if step_ns > self._gap_ns:
-            self.runs.add(Problem.GAP, self._last_ns, time_ns, self._gap_sentence(step_ns))
         within = self._part_ns and self._last_ns >= self._part_ns and not (self._stop_ns and time_ns >= self._stop_ns)
+        if step_ns > self._gap_ns and (within or not limits.silent_edges):
+            self.runs.add(Problem.GAP, self._last_ns, time_ns, self._gap_sentence(step_ns))
         if step_ns > 0 and within:
             self._steps += 1
             self._span_ns += step_ns

@@ -78,6 +78,15 @@ def test_a_gap_is_located_to_the_sample_and_a_silent_end_counts() -> None:
     assert gaps == [(time[39], time[40]), (time[-1], stop_ns)]
 
 
+def test_where_silence_ends_episodes_only_gaps_within_count() -> None:
+    one, time = monitor(silent_edges=True), np.delete(stamps(120, 30), slice(40, 70))
+    one.observe(START_NS - SECOND_NS, START_NS - SECOND_NS)
+    summary, runs = watch(one, time, stop_ns=int(time[-1]) + SECOND_NS)
+    gaps = [(run.start_ns, run.end_ns) for run in runs if run.problem is Problem.GAP]
+    assert gaps == [(time[39], time[40])]
+    assert summary.out_of_limits_s["gap"] == pytest.approx(31 / 30)
+
+
 def test_silence_is_said_while_it_lasts() -> None:
     one = monitor()
     assert one.problems(START_NS) == {}
