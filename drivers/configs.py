@@ -130,6 +130,19 @@ class Ros2CameraConfig(DriverConfig):
     wait_for_data: bool = True
 
 
+ServoModelName = Literal[
+    "sts3215",
+    "xl330-m077",
+    "xl330-m288",
+    "xc330-t181",
+    "xc330-t288",
+    "xl430-w250",
+    "xm430-w210",
+    "xm430-w350",
+    "xm540-w270",
+]
+
+
 class ServoArmConfig(DriverConfig):
     """An arm of serial bus servos."""
 
@@ -137,8 +150,12 @@ class ServoArmConfig(DriverConfig):
     rate_hz: Annotated[float, Field(gt=0, le=500)] = 100.0
     port: str
     """Serial device, preferably by id: /dev/serial/by-id/..."""
-    baud: Annotated[int, Field(gt=0)] = 1_000_000
-    model: Literal["sts3215"] = "sts3215"
+    baud: Annotated[int, Field(gt=0)] | None = None
+    """Speed of the bus [bit/s]; None is that of the model as it comes from the factory."""
+    model: ServoModelName = "sts3215"
+    """Type of the servos; it also says which protocol they speak."""
+    joint_models: dict[str, ServoModelName] = {}
+    """Joint name -> type, for joints of another type of the same family."""
     role: Literal["leader", "follower"] = "leader"
     joints: dict[str, Annotated[int, Field(ge=0, le=252)]]
     """Joint name -> servo id, in joint order."""

@@ -22,7 +22,8 @@ from drivers.emulators.feetech_servo import EmulatedServo
 from drivers.emulators.pty import PtyServer
 from drivers.errors import DriverError
 from drivers.servo import feetech
-from drivers.servo.feetech import BROADCAST_ID, MOST_PARAMETERS, Instruction, Packet
+from drivers.servo.codec import Packet
+from drivers.servo.feetech import BROADCAST_ID, MOST_PARAMETERS, Instruction
 
 COUNTS_PER_RAD = 4096 / (2 * math.pi)
 CENTRE = 2048

@@ -8,8 +8,9 @@ the overload protection latches, as in the device, until the power is cycled.
 import math
 from collections.abc import Callable
 
-from drivers.servo.control_table import STS3215, Area, ServoModel
 from drivers.servo.feetech import ServoError
+from drivers.servo.feetech_table import STS3215
+from drivers.servo.registers import Area, ServoModel
 
 MEMORY_SIZE = 256
 CENTRE_HERE = 128

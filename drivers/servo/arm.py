@@ -13,15 +13,18 @@ import numpy as np
 
 from drivers import clock
 from drivers.configs import ServoArmConfig
-from drivers.errors import CommandRejectedError, DeviceConfigError, DriverError
+from drivers.errors import CommandRejectedError, DriverError
 from drivers.samples import FloatArray, JointCommand, JointState, StampSource, frozen_array
 from drivers.servo import inspection
+from drivers.servo.ailments import Ailments
 from drivers.servo.bus import BlockRead, BusError, ServoBus
 from drivers.servo.calibration import ArmCalibration, JointCalibration, default_joints, load_calibration
 from drivers.servo.control_table import model_called
-from drivers.servo.group import ServoGroup
+from drivers.servo.group import WATCHDOG_S, ServoGroup
+from drivers.servo.models import models_of, require_sound
+from drivers.servo.pace import Pace
 from drivers.servo.port import SerialPort
-from drivers.servo.scale import IntArray, JointScale
+from drivers.servo.scale import IntArray, JointScale, require_positions
 
 log = logging.getLogger(__name__)
 
@@ -37,21 +40,25 @@ class ServoArm:
     def __init__(self, config: ServoArmConfig) -> None:
         """Remember the configuration; no I/O."""
         self._config = config
-        self._model = model_called(config.model)
+        model = model_called(config.model)
+        self._models = models_of(config)
+        self._baud = config.baud or model.default_baud
         self._ids = tuple(config.joints.values())
         self._joint_of = {servo_id: name for name, servo_id in config.joints.items()}
-        self._bus = ServoBus(SerialPort(config.port, config.baud))
+        self._bus = ServoBus(SerialPort(config.port, self._baud), model.codec)
         self._where = f"{config.name} on {config.port}"
-        self._servos = ServoGroup(self._bus, self._model, self._ids)
+        self._servos = ServoGroup(self._bus, self._models)
         self._calibration: ArmCalibration | None = None
+        self._velocity_unit = model.velocity_unit
         self._scale = self._make_scale()
+        self._turns: IntArray = np.zeros(len(self._ids), dtype=np.int64)
         self._found: dict[int, inspection.ServoFacts] = {}
-        self._period_ns = round(1e9 / config.rate_hz)
-        self._next_ns: int | None = None
+        self._pace = Pace(config.rate_hz)
         self._answered_ns = 0
+        self._may_have_stopped = False
         self._connected = False
         self._counts: Counter[str] = Counter()
-        self._servo_errors: dict[str, str] = {}
+        self._ailments = Ailments(self._where, self._servos, self._joint_of)
 
     @property
     def name(self) -> str:
@@ -71,7 +78,7 @@ class ServoArm:
     @property
     def servo_errors(self) -> Mapping[str, str]:
         """Joints whose latest reply carried error bits -> the bits in words."""
-        return dict(self._servo_errors)
+        return dict(self._ailments.words)
 
     def connect(self) -> None:
         """Open the port, check every servo, and only then release a leader or engage a follower.
@@ -83,21 +90,21 @@ class ServoArm:
         """
         if self._connected:
             return
-        if len(set(self._ids)) != len(self._ids):
-            raise DeviceConfigError(f"{self._where}: every joint needs an id of its own, not {self._config.joints}")
+        require_sound(self._where, self._config, self._models)
         try:
             self._load_calibration()
             self._bus.open()
             self._examine()
             if self._config.role == "follower":
-                self._servos.engage()
+                self._engage()
             elif stuck := self.release():
                 raise BusError(f"{self._where}: the torque of {', '.join(stuck)} cannot be switched off")
         except DriverError:
             self._bus.close()
             raise
         self._counts.clear()
-        self._next_ns, self._answered_ns = None, clock.now_ns()
+        self._pace.restart()
+        self._answered_ns = clock.now_ns()
         self._connected = True
 
     def disconnect(self) -> None:
@@ -105,7 +112,7 @@ class ServoArm:
         was_connected, self._connected = self._connected, False
         try:
             if was_connected and self._config.role == "follower":
-                self._hold_in_place()
+                self._leave()
             elif was_connected:
                 self.release()
         except DriverError as error:
@@ -118,19 +125,20 @@ class ServoArm:
         return {
             "driver": self._config.driver,
             "port": self._config.port,
-            "baud": self._config.baud,
+            "baud": self._baud,
             "role": self._config.role,
             "echo": self._bus.echo,
+            "reading": "sync read" if self._bus.fast is None else "fast sync read",
             "port_note": self._bus.port.latency_note,
             "calibration": "default: count 2048 is 0 rad" if calibration is None else calibration.arm_id,
             "calibration_date": None if calibration is None else calibration.date,
             "servos": {self._joint_of[servo_id]: facts.as_json() for servo_id, facts in self._found.items()},
-            "transfers": {**self._bus.counts, **self._counts},
+            "transfers": {**self._bus.counts, **self._counts, "overrun": self._pace.missed},
         }
 
     def dropped(self) -> int:
         """Samples not delivered since `connect`: a joint was silent, or the deadline was missed."""
-        return self._counts["incomplete"] + self._counts["overrun"]
+        return self._counts["incomplete"] + self._pace.missed
 
     def read(self, timeout_s: float) -> JointState | None:
         """Measure at the next deadline; None after `timeout_s` without a whole sample.
@@ -141,10 +149,9 @@ class ServoArm:
         """
         self._require_connected()
         end_ns = clock.now_ns() + round(timeout_s * 1e9)
-        while (due_ns := self._due_ns()) <= end_ns:
+        while (due_ns := self._pace.due_ns()) <= end_ns:
             clock.sleep_until_ns(due_ns)
-            self._next_ns = due_ns + self._period_ns
-            state = self._measure(max(self._next_ns, clock.now_ns() + RETRY_BUDGET_NS))
+            state = self._measure(max(self._pace.take(due_ns), clock.now_ns() + RETRY_BUDGET_NS))
             if state is not None:
                 return state
         clock.sleep_until_ns(end_ns)
@@ -156,22 +163,18 @@ class ServoArm:
         Raises:
             CommandRejectedError: Wrong length, not finite, or the arm is a leader; nothing is sent.
             PortError: The port is gone.
+            BusError: Servos have stopped because they heard nothing; they hold, and take no goals.
         """
         self._require_connected()
         if self._config.role != "follower":
             raise CommandRejectedError(f"{self._where} is a leader and takes no commands")
         wanted = command.position
-        if wanted.shape != (len(self._ids),):
-            raise CommandRejectedError(
-                f"{self.name} takes {len(self._ids)} positions, not an array of shape {wanted.shape}"
-            )
-        if not np.isfinite(wanted).all():
-            bad = [name for name, value in zip(self.joint_names, wanted, strict=True) if not np.isfinite(value)]
-            raise CommandRejectedError(f"{self.name}: the command for {', '.join(bad)} is not finite")
+        require_positions(self.name, self.joint_names, wanted)
+        self._require_listening()
         low, high = self._scale.limits
         self._counts["clamped"] += int(((wanted < low) | (wanted > high)).any())
         counts, sent = self._scale.goals(wanted)
-        self._servos.drive(dict(zip(self._ids, counts.tolist(), strict=True)))
+        self._servos.drive(dict(zip(self._ids, (counts + self._turns).tolist(), strict=True)))
         return JointCommand(command.stamp_ns, frozen_array(sent))
 
     def hold(self) -> None:
@@ -195,6 +198,45 @@ class ServoArm:
             log.error("%s: %s is not released: %s", self._where, self._joint_of[servo_id], error)
         return tuple(self._joint_of[servo_id] for servo_id in stuck)
 
+    def reboot(self) -> tuple[str, ...]:
+        """Restart the servos with latched errors; a connected follower is engaged again, where it then is.
+
+        Returns:
+            The joints restarted. Their torque was off meanwhile: support the arm.
+
+        Raises:
+            PortError: The port is missing or gone.
+            BusError: A servo does not come back, or is restarted by switching its power alone.
+        """
+        self._bus.open()
+        try:
+            rebooted = self._servos.reboot()
+            if rebooted and self._connected and self._config.role == "follower":
+                self._engage()
+        finally:
+            if not self._connected:
+                self._bus.close()
+        return tuple(self._joint_of[servo_id] for servo_id in rebooted)
+
+    def _require_listening(self) -> None:
+        """A servo that has stopped for want of messages ignores goals, and nobody acknowledges a sync write."""
+        silent = clock.now_ns() - self._answered_ns > WATCHDOG_S * 1e9
+        if not self._servos.has_watchdog or not (silent or self._may_have_stopped):
+            return
+        stopped = self._servos.stopped()
+        if stopped:
+            joints = ", ".join(self._joint_of[servo_id] for servo_id in stopped)
+            raise BusError(
+                f"{self._where}: {joints} heard nothing for {WATCHDOG_S:g} s, stopped and hold: connect the arm again"
+            )
+        self._may_have_stopped = False
+
+    def _leave(self) -> None:
+        """Hold in place, for good: nobody will talk to the servos."""
+        for servo_id, error in self._servos.leave_alone().items():
+            log.warning("%s: %s: %s", self._where, self._joint_of[servo_id], error)
+        self._hold_in_place()
+
     def _require_connected(self) -> None:
         if not self._connected:
             raise DriverError(f"{self._where} is not connected")
@@ -212,36 +254,40 @@ class ServoArm:
 
     def _make_scale(self) -> JointScale:
         joints = self._joints
-        return JointScale([joints[name] for name in self._config.joints], self._model.velocity_unit)
+        return JointScale([joints[name] for name in self._config.joints], self._velocity_unit)
 
     def _examine(self) -> None:
         """Compare what is on the bus with what should be; nothing is written."""
-        present = set(self._bus.scan()) | set(self._ids)
-        self._found = inspection.inspect_servos(self._bus, self._model, sorted(present))
-        inspection.require_expected(self._where, self._model, self._config.joints, self._found)
+        self._bus.fast = None
+        self._bus.learn_echo(self._ids[0])
+        self._found = inspection.inspect_servos(self._bus, self._models)
+        if not inspection.is_expected(self._models, self._found):
+            others = dict.fromkeys(set(self._bus.scan()) - set(self._found), model_called(self._config.model))
+            self._found |= inspection.inspect_servos(self._bus, others)
+        inspection.require_expected(self._where, self._models, self._config.joints, self._found)
         if self._calibration is not None:
             inspection.require_unchanged(self._where, self._calibration, self._found)
         if self._config.role == "follower":
-            inspection.require_drivable(self._where, self._model, self._joints, self._found)
+            inspection.require_drivable(self._where, self._models, self._joints, self._found)
         self._found = {servo_id: self._found[servo_id] for servo_id in self._ids}
         self._bus.return_delay_s = max(facts.return_delay_s for facts in self._found.values())
+        if all(self._found[servo_id].firmware[0] >= model.fast_firmware for servo_id, model in self._models.items()):
+            self._bus.fast = model_called(self._config.model).fast
 
-    def _due_ns(self) -> int:
-        """Return the next deadline that has not passed by a whole period; the others are counted as missed."""
-        now_ns = clock.now_ns()
-        if self._next_ns is None:
-            self._next_ns = now_ns
-        missed = max(0, (now_ns - self._next_ns) // self._period_ns)
-        self._counts["overrun"] += missed
-        self._next_ns += missed * self._period_ns
-        return self._next_ns
+    def _engage(self) -> None:
+        """Take torque in place; a servo that counts on beyond its turn gets its goals in the turn where it is."""
+        present = np.array(self._servos.engage(), dtype=np.int64)
+        leaves_turn = [self._models[i].position_modes[self._found[i].mode] for i in self._ids]
+        self._turns = np.where(leaves_turn, self._scale.turns(present), 0)
+        self._may_have_stopped = False
 
     def _measure(self, give_up_ns: int) -> JointState | None:
         block = self._servos.measure(give_up_ns)
-        self._note_errors(block)
+        self._ailments.note(block)
         if block.missing:
             self._note_silence(block)
             return None
+        self._may_have_stopped |= block.received_ns - self._answered_ns > WATCHDOG_S * 1e9
         self._answered_ns = block.received_ns
         measured = [self._servos.decode(reply.data) for reply in block.replies.values() if reply.data is not None]
         counts: IntArray = np.array(measured, dtype=np.int64).T
@@ -253,16 +299,6 @@ class ServoArm:
             effort=frozen_array(np.full(len(measured), np.nan)),
             stamp_source=StampSource.HOST,
         )
-
-    def _note_errors(self, block: BlockRead) -> None:
-        errors = {
-            self._joint_of[servo_id]: reply.error.words
-            for servo_id, reply in block.replies.items()
-            if reply.data is not None and reply.error
-        }
-        for joint in errors.keys() - self._servo_errors.keys():
-            log.warning("%s: %s reports %s", self._where, joint, errors[joint])
-        self._servo_errors = errors
 
     def _note_silence(self, block: BlockRead) -> None:
         self._counts["incomplete"] += 1

@@ -1,29 +1,23 @@
 """Transactions on a half-duplex servo bus: one request, then the replies until all are there or the deadline passes.
 
-A transaction never raises for a servo: each servo's `Reply` holds its data and error bits, or why there is none. Only
-the port itself (unplugged) raises. Reads may be retried; writes are never repeated blindly.
-
-A late reply never passes for the next request's: whatever has arrived is thrown away before a request, and what may
-still come is recognised (`debts`).
+A transaction never raises for a servo: each servo's `Reply` holds its data and what it says of itself, or why there is
+no data. Only the port itself (unplugged) raises. Reads may be retried; writes are never repeated blindly.
 """
 
 import threading
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from drivers import clock
 from drivers.errors import DriverError
-from drivers.servo import feetech
-from drivers.servo.control_table import Register
-from drivers.servo.debts import Debts
-from drivers.servo.feetech import NO_ERROR, Packet, ServoError
+from drivers.servo.codec import Codec, FastReads
+from drivers.servo.exchange import Exchange, Outcome, Reply
 from drivers.servo.port import SerialPort
+from drivers.servo.registers import Register
 
-SCAN_S = 0.15
-"""How long all servos together may take to answer a broadcast ping [s]."""
-BITS_PER_BYTE = 10
+REBOOT_S = 2.0
+"""How long a servo may take to restart [s]."""
 RETRIES = 2
 """Of a measurement, which soon has a successor."""
 PATIENT_RETRIES = 6
@@ -32,18 +26,6 @@ PATIENT_RETRIES = 6
 
 class BusError(DriverError):
     """A servo did not answer, or did not take a value."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What one servo answered."""
-
-    data: bytes | None
-    """The bytes asked for; None if there was no valid reply."""
-    error: ServoError = NO_ERROR
-    """The servo's own error bits: they say nothing against `data`."""
-    cause: str = ""
-    """Why `data` is None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +46,38 @@ class BlockRead:
 
 
 class ServoBus:
-    """A bus of Feetech STS/SMS servos on one serial port. Thread-safe: one transaction at a time."""
+    """A bus of one family's servos on one serial port. Thread-safe: one transaction at a time."""
 
-    def __init__(self, port: SerialPort, *, echo: bool = False) -> None:
-        """Use `port`, which is opened by `open`; `echo` if the adapter repeats what is sent (`scan` finds out)."""
+    def __init__(self, port: SerialPort, codec: Codec, *, echo: bool = False) -> None:
+        """Use `port`, which is opened by `open`; `echo` if the adapter repeats what is sent."""
         self.port = port
-        self.echo = echo
-        self.return_delay_s = 0.0
-        """Longest pause that a servo makes before it answers [s]."""
+        self.fast: FastReads | None = None
+        """Reads with a common reply, for servos that all know them."""
+        self._codec = codec
         self._lock = threading.Lock()
-        self._debts = Debts()
-        self._counts: Counter[str] = Counter()
+        self._exchange = Exchange(port, codec, echo=echo)
+
+    @property
+    def echo(self) -> bool:
+        """Whether the adapter repeats what is sent."""
+        return self._exchange.echo
+
+    @property
+    def return_delay_s(self) -> float:
+        """Longest pause that a servo makes before it answers [s]."""
+        return self._exchange.return_delay_s
+
+    @return_delay_s.setter
+    def return_delay_s(self, delay_s: float) -> None:
+        self._exchange.return_delay_s = delay_s
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """What went wrong so far: `lost, corrupt, late, duplicate, foreign, stale_bytes, retried, unacknowledged`."""
-        return MappingProxyType(dict(self._counts))
+        """What went wrong so far.
+
+        `lost, corrupt, late, duplicate, foreign, stale_bytes, refused, fast_incomplete, retried, unacknowledged`.
+        """
+        return MappingProxyType(dict(self._exchange.counts))
 
     def open(self) -> None:
         """Open the port; raises PortError."""
@@ -92,22 +90,22 @@ class ServoBus:
 
     def scan(self) -> list[int]:
         """Return the ids of all servos that answer a broadcast ping, and learn whether the adapter echoes."""
-        request = feetech.ping()
         with self._lock:
-            self._discard()
-            self.port.write(request)
-            deadline_ns = clock.now_ns() + round(SCAN_S * 1e9)
-            received = b""
-            while chunk := self.port.read(deadline_ns):
-                received += chunk
-        self.echo = received.startswith(request)  # no status packet carries the broadcast id
-        parser = feetech.Parser()
+            self._exchange.discard()
+            received = self._exchange.collect(self._codec.ping(), self._codec.SCAN_S)
+        parser = self._codec.status_parser()
         packets = parser.feed(received) + parser.finish()
-        return sorted({packet.id for packet in packets if not packet.data})
+        return sorted({packet.id for packet in packets if len(packet.data) == self._codec.PING_SIZE})
+
+    def learn_echo(self, servo_id: int) -> None:
+        """Find out whether the adapter repeats what is sent; `servo_id` need not answer."""
+        with self._lock:
+            self._exchange.discard()
+            self._exchange.collect(self._codec.ping(servo_id), self.port.latency_s)
 
     def ping(self, servo_id: int) -> Reply:
-        """Ask one servo to answer; the data is empty."""
-        return self._acknowledged(feetech.ping(servo_id), servo_id)
+        """Ask one servo to answer; the data is what its family answers to a ping."""
+        return self._acknowledged(self._codec.ping(servo_id), servo_id, self._codec.PING_SIZE)
 
     def read(self, servo_id: int, address: int, size: int, *, retries: int = RETRIES) -> Reply:
         """Read one block of one servo, with retries."""
@@ -115,7 +113,7 @@ class ServoBus:
 
     def write(self, servo_id: int, address: int, data: bytes) -> Reply:
         """Write once and wait for the acknowledgement."""
-        return self._acknowledged(feetech.write(servo_id, address, data), servo_id)
+        return self._acknowledged(self._codec.write(servo_id, address, data), servo_id)
 
     def sync_read(
         self,
@@ -137,29 +135,32 @@ class ServoBus:
         """
         replies = dict.fromkeys(servo_ids, Reply(None, cause="no reply"))
         pending = list(servo_ids)
+        fast = self.fast if len(pending) > 1 else None
         first_sent_ns = last_received_ns = 0
         for attempt in range(1 + retries):
             if attempt:
                 if give_up_ns is not None and clock.now_ns() >= give_up_ns:
                     break
-                self._counts["retried"] += len(pending)
+                self._exchange.counts["retried"] += len(pending)
             with self._lock:
-                answered, sent_ns, received_ns = self._read_once(pending, address, size)
-            replies |= answered
-            first_sent_ns = first_sent_ns or sent_ns
-            last_received_ns = received_ns
-            pending = [servo_id for servo_id in pending if answered[servo_id].data is None]
+                if fast is None or attempt or self._exchange.owes_common(fast, len(pending), size):
+                    outcome = self._read_once(pending, address, size)
+                else:
+                    self._exchange.discard()
+                    outcome = self._exchange.run_fast(fast, pending, address, size)
+            replies |= outcome.replies
+            first_sent_ns = first_sent_ns or outcome.sent_ns
+            last_received_ns = outcome.received_ns
+            pending = [servo_id for servo_id in pending if replies[servo_id].data is None]
             if not pending:
                 break
         return BlockRead(MappingProxyType(replies), first_sent_ns, last_received_ns)
 
     def sync_write(self, address: int, data: Mapping[int, bytes]) -> None:
         """Write a block of equal size to several servos in one transaction; nobody acknowledges it."""
-        request = feetech.sync_write(address, data)
+        request = self._codec.sync_write(address, data)
         with self._lock:
-            self.port.write(request)
-            if self.echo:
-                self._read_echo(request)
+            self._exchange.send(request)
 
     def value(self, servo_id: int, register: Register) -> int:
         """Read one register.
@@ -182,108 +183,62 @@ class ServoBus:
         """
         data = register.encode(value)
         for _ in range(1 + RETRIES):
-            if self.write(servo_id, register.address, data).data is not None:
+            reply = self.write(servo_id, register.address, data)
+            if reply.data is not None:
                 return
-            self._counts["unacknowledged"] += 1
+            if reply.error.refusal:
+                raise BusError(
+                    f"servo id {servo_id} on {self.port.path} refuses {value} at address {register.address}: "
+                    f"{reply.cause}"
+                )
+            self._exchange.counts["unacknowledged"] += 1
             if self.value(servo_id, register) == value:
                 return
         raise BusError(f"servo id {servo_id} on {self.port.path} does not take {value} at address {register.address}")
 
-    def _read_once(self, servo_ids: Sequence[int], address: int, size: int) -> tuple[dict[int, Reply], int, int]:
-        self._discard()
-        asked_ids = [servo_id for servo_id in servo_ids if self._debts.distinct_size((servo_id,), size) is not None]
-        asked = self._debts.distinct_size(asked_ids, size)
+    def reboot(self, servo_id: int) -> None:
+        """Restart a servo and wait until it answers again: its latched errors are gone, its torque is off.
+
+        Raises:
+            BusError: It does not come back, or its family is restarted by switching the power alone.
+        """
+        request = self._codec.reboot(servo_id)
+        if not request:
+            raise BusError(f"servo id {servo_id} on {self.port.path} cannot be rebooted: switch its power off and on")
+        self._acknowledged(request, servo_id)
+        end_ns = clock.now_ns() + round(REBOOT_S * 1e9)
+        while self.ping(servo_id).data is None:
+            if clock.now_ns() > end_ns:
+                raise BusError(
+                    f"servo id {servo_id} on {self.port.path} has not come back {REBOOT_S:g} s after a reboot"
+                )
+
+    def _read_once(self, servo_ids: Sequence[int], address: int, size: int) -> Outcome:
+        exchange = self._exchange
+        exchange.discard()
+        asked_ids = [servo_id for servo_id in servo_ids if exchange.debts.distinct_size((servo_id,), size) is not None]
+        asked = exchange.debts.distinct_size(asked_ids, size)
         replies = dict.fromkeys(servo_ids, Reply(None, cause="no reply"))
         if asked is None or not asked_ids:
             now_ns = clock.now_ns()
-            return replies, now_ns, now_ns
+            return Outcome(replies, now_ns, now_ns)
         if len(asked_ids) == 1:
-            request = feetech.read(asked_ids[0], address, asked)
+            request = self._codec.read(asked_ids[0], address, asked)
         else:
-            request = feetech.sync_read(asked_ids, address, asked)
-        answered, sent_ns, received_ns = self._exchange(request, asked_ids, asked)
-        for servo_id, reply in answered.items():
-            if reply.data is None:
-                replies[servo_id] = reply
-            else:
+            request = self._codec.sync_read(asked_ids, address, asked)
+        outcome = exchange.run(request, asked_ids, asked)
+        for servo_id, reply in outcome.replies.items():
+            replies[servo_id] = reply
+            if reply.data is not None:
                 replies[servo_id] = Reply(reply.data[:size], reply.error)
-                self._debts.answered(servo_id)
-        return replies, sent_ns, received_ns
+                exchange.debts.answered(servo_id)
+        return Outcome(replies, outcome.sent_ns, outcome.received_ns)
 
-    def _acknowledged(self, request: bytes, servo_id: int) -> Reply:
+    def _acknowledged(self, request: bytes, servo_id: int, size: int = 0) -> Reply:
         with self._lock:
-            self._discard()
-            doubtful = self._debts.is_owed(servo_id, 0)
-            reply = self._exchange(request, (servo_id,), 0)[0][servo_id]
+            self._exchange.discard()
+            doubtful = self._exchange.debts.is_owed(servo_id, size)
+            reply = self._exchange.run(request, (servo_id,), size).replies[servo_id]
         if doubtful and reply.data is not None:
             return Reply(None, reply.error, "this may be the late acknowledgement of an earlier instruction")
         return reply
-
-    def _exchange(self, request: bytes, servo_ids: Sequence[int], size: int) -> tuple[dict[int, Reply], int, int]:
-        """Send `request`; collect one reply of `size` bytes per id, in order."""
-        expected = len(servo_ids) * (feetech.OVERHEAD + size)
-        sent_ns = clock.now_ns()
-        self.port.write(request)
-        wire_s = (len(request) + expected) * BITS_PER_BYTE / self.port.baud
-        deadline_ns = sent_ns + round((wire_s + len(servo_ids) * self.return_delay_s + self.port.latency_s) * 1e9)
-        skip = len(request) if self.echo else 0
-        received = b""
-        while chunk := self.port.read(deadline_ns):
-            received += chunk
-            packets = feetech.aligned_replies(received[skip:], servo_ids, size)
-            if packets is not None:
-                return {p.id: Reply(p.data, p.error) for p in packets}, sent_ns, clock.now_ns()
-            if self._last_has_answered(received, servo_ids[-1], size):
-                break
-        received_ns = clock.now_ns()
-        if self.echo:
-            received = received.partition(request)[2]
-        return self._sort_out(received, servo_ids, size), sent_ns, received_ns
-
-    @staticmethod
-    def _last_has_answered(received: bytes, servo_id: int, size: int) -> bool:
-        """Replies come in order: after the last one there is nothing to wait for, even if others are missing."""
-        return feetech.aligned_replies(received[-feetech.OVERHEAD - size :], (servo_id,), size) is not None
-
-    def _sort_out(self, received: bytes, servo_ids: Sequence[int], size: int) -> dict[int, Reply]:
-        """Find the wanted replies among noise, damage, and answers to something else."""
-        parser = feetech.Parser()
-        found: dict[int, Packet] = {}
-        contradictory: set[int] = set()
-        for packet in parser.feed(received) + parser.finish():
-            if len(packet.data) == size and packet.id in servo_ids:
-                if found.setdefault(packet.id, packet) is not packet:
-                    self._counts["duplicate"] += 1
-                    if packet != found[packet.id]:
-                        contradictory.add(packet.id)
-            else:
-                self._counts["late" if self._debts.settle(packet) else "foreign"] += 1
-        return {
-            servo_id: self._judge(servo_id, size, None if servo_id in contradictory else found.get(servo_id), parser)
-            for servo_id in servo_ids
-        }
-
-    def _judge(self, servo_id: int, size: int, packet: Packet | None, parser: feetech.Parser) -> Reply:
-        if packet is not None:
-            return Reply(packet.data, packet.error)
-        self._debts.owe(servo_id, size)
-        damaged = servo_id in parser.corrupt_ids
-        self._counts["corrupt" if damaged else "lost"] += 1
-        return Reply(None, cause="damaged reply" if damaged else "no reply")
-
-    def _read_echo(self, request: bytes) -> None:
-        wire_s = len(request) * BITS_PER_BYTE / self.port.baud
-        deadline_ns = clock.now_ns() + round((wire_s + self.port.latency_s) * 1e9)
-        received = b""
-        while not received.endswith(request) and (chunk := self.port.read(deadline_ns)):
-            received += chunk
-
-    def _discard(self) -> None:
-        """Throw away what has arrived since; what was owed is paid with it."""
-        stale = self.port.drain()
-        if not stale:
-            return
-        self._counts["stale_bytes"] += len(stale)
-        parser = feetech.Parser()
-        for packet in parser.feed(stale) + parser.finish():
-            self._debts.settle(packet)

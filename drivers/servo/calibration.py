@@ -15,11 +15,12 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from drivers.errors import DeviceConfigError
+from drivers.servo.registers import ServoModel
 
 COUNTS_PER_TURN = 4096
 CENTRE = 2048
-LARGEST_OFFSET = 2047
-"""Largest magnitude that the servo's homing offset holds."""
+LARGEST_OFFSET = 1_044_479
+"""Largest magnitude that any servo's homing offset holds [count]."""
 RAD_PER_COUNT = 2 * math.pi / COUNTS_PER_TURN
 
 
@@ -29,6 +30,8 @@ class _Joint(BaseModel):
     servo_id: Annotated[int, Field(ge=0, le=252)]
     homing_offset: Annotated[int, Field(ge=-LARGEST_OFFSET, le=LARGEST_OFFSET)] = 0
     """What the servo's EEPROM held when it was calibrated [count]."""
+    drive_mode: Annotated[int, Field(ge=0, le=255)] = 0
+    """The same of the drive mode, whose bit 0 reverses what a DYNAMIXEL servo counts."""
 
 
 class RevoluteCalibration(_Joint):
@@ -197,11 +200,13 @@ def swept_range(readings: Sequence[int]) -> tuple[int, int]:
     return low + shift, high + shift
 
 
-def homing_offset(actual: int, wanted: int = CENTRE) -> int:
-    """Return the offset that makes a servo report `wanted` where its encoder says `actual` (present = actual - offset).
+def homing_offset(actual: int, model: ServoModel, wanted: int = CENTRE) -> int:
+    """Return the offset that makes a servo of `model` report `wanted` where its encoder says `actual` [count].
 
-    Half a turn does not fit into the register (2047 at most); there the servo reports one count less or more.
+    An offset that does not fit into the register is cut to what does: the servo then reports something else than
+    `wanted`, which the joint's zero and range take up.
     """
     half = COUNTS_PER_TURN // 2
-    offset = (actual - wanted + half) % COUNTS_PER_TURN - half
-    return max(-LARGEST_OFFSET, min(LARGEST_OFFSET, offset))
+    offset = -model.homing_sign * (actual - wanted)
+    offset = (offset + half) % COUNTS_PER_TURN - half
+    return max(-model.largest_offset, min(model.largest_offset, offset))

@@ -11,7 +11,7 @@ owes nothing older.
 from collections.abc import Iterable
 
 from drivers import clock
-from drivers.servo.feetech import Packet
+from drivers.servo.codec import Packet
 
 LATE_HORIZON_NS = 500_000_000
 """How long an unanswered request may still be answered [ns]."""

@@ -6,9 +6,10 @@ escaped, so `FF FF` may occur inside a packet, and only header, id, length and c
 Source: "Communication protocol manual" of the manufacturer (https://www.feetechrc.com).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from enum import IntEnum, IntFlag
+
+from drivers.servo.codec import Packet
 
 HEADER = b"\xff\xff"
 BROADCAST_ID = 0xFE
@@ -17,6 +18,9 @@ LONGEST_LENGTH = 250
 MOST_PARAMETERS = LONGEST_LENGTH - 2
 OVERHEAD = 6
 """Bytes of a packet without parameters."""
+PING_SIZE = 0
+SCAN_S = 0.15
+"""How long all servos together may take to answer a broadcast ping [s]."""
 
 
 class Instruction(IntEnum):
@@ -48,23 +52,25 @@ class ServoError(IntFlag):
         unknown = self.value & ~0x3F
         return ", ".join([*names, f"0x{unknown:02x}"] if unknown else names)
 
-
-NO_ERROR = ServoError(0)
-
-
-@dataclass(frozen=True, slots=True)
-class Packet:
-    """One packet whose checksum was right."""
-
-    id: int
-    code: int
-    """The instruction, or a status packet's error byte."""
-    data: bytes
+    @property
+    def refusal(self) -> str:
+        """Nothing: these servos do not say so when they refuse."""
+        return ""
 
     @property
-    def error(self) -> ServoError:
-        """The error bits of a status packet."""
-        return ServoError(self.code) if self.code else NO_ERROR
+    def alert(self) -> bool:
+        """The bits say all there is to say."""
+        return False
+
+
+def condition(code: int) -> ServoError:
+    """Return what the error byte `code` says."""
+    return ServoError(code)
+
+
+def status_words(status: int) -> str:
+    """Return the faults in the register `status` in words: they are those of the error byte."""
+    return ServoError(status).words
 
 
 def checksum(body: bytes) -> int:
@@ -99,7 +105,12 @@ def write(servo_id: int, address: int, data: bytes) -> bytes:
     return encode(servo_id, Instruction.WRITE, bytes((address,)) + data)
 
 
-def sync_read(servo_ids: Iterable[int], address: int, size: int) -> bytes:
+def reboot(servo_id: int) -> bytes:
+    """Nothing: these servos are restarted by their power alone."""
+    return b""
+
+
+def sync_read(servo_ids: Sequence[int], address: int, size: int) -> bytes:
     """Ask several servos for the same block; they answer one after the other in the order given."""
     return encode(BROADCAST_ID, Instruction.SYNC_READ, bytes((address, size, *servo_ids)))
 
@@ -133,6 +144,11 @@ def aligned_replies(received: bytes, servo_ids: Sequence[int], size: int) -> lis
             return None
         packets.append(Packet(servo_id, body[2], body[3:]))
     return packets
+
+
+def ends_with_reply(received: bytes, servo_id: int, size: int) -> bool:
+    """Return whether the last bytes are a reply of `size` bytes from `servo_id`."""
+    return aligned_replies(received[-OVERHEAD - size :], (servo_id,), size) is not None
 
 
 class Parser:
@@ -191,3 +207,8 @@ class Parser:
             following = buffer.find(0xFF, 1)
             self._skip(len(buffer) if following < 0 else following)
         return False
+
+
+def status_parser() -> Parser:
+    """Return a parser of what servos send."""
+    return Parser()

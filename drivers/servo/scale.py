@@ -5,10 +5,24 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from drivers.errors import CommandRejectedError
 from drivers.samples import FloatArray
 from drivers.servo.calibration import COUNTS_PER_TURN, RAD_PER_COUNT, GripperCalibration, RevoluteCalibration
 
 IntArray = NDArray[np.int64]
+
+
+def require_positions(arm: str, joint_names: Sequence[str], positions: FloatArray) -> None:
+    """Check commanded positions.
+
+    Raises:
+        CommandRejectedError: Not one finite number for each joint.
+    """
+    if positions.shape != (len(joint_names),):
+        raise CommandRejectedError(f"{arm} takes {len(joint_names)} positions, not an array of shape {positions.shape}")
+    if not np.isfinite(positions).all():
+        bad = [name for name, value in zip(joint_names, positions, strict=True) if not np.isfinite(value)]
+        raise CommandRejectedError(f"{arm}: the command for {', '.join(bad)} is not finite")
 
 
 class JointScale:
@@ -36,6 +50,11 @@ class JointScale:
     def velocities(self, counts: IntArray) -> FloatArray:
         """Return angular velocities [rad/s]."""
         return counts * self._velocity_slopes
+
+    def turns(self, counts: IntArray) -> IntArray:
+        """Return how far readings are from the turn of their joint's range, in whole turns [count]."""
+        middle = (self._low + self._high) / 2
+        return (COUNTS_PER_TURN * np.round((counts - middle) / COUNTS_PER_TURN)).astype(np.int64)
 
     def goals(self, positions: FloatArray) -> tuple[IntArray, FloatArray]:
         """Return the counts to command for angles [rad] and the angles that they really are, within the range."""

@@ -15,8 +15,8 @@ from drivers.emulators.feetech import FeetechEmulator
 from drivers.errors import DriverError
 from drivers.servo import feetech
 from drivers.servo.arm import ServoArm
-from drivers.servo.control_table import STS3215
 from drivers.servo.feetech import ServoError
+from drivers.servo.feetech_table import STS3215
 
 
 class Bench:

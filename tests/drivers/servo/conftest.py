@@ -11,6 +11,7 @@ from drivers.configs import ServoArmConfig
 from drivers.emulators.faults import Fault, FaultKind
 from drivers.emulators.feetech import FeetechEmulator
 from drivers.emulators.pty import PtyServer
+from drivers.servo import feetech
 from drivers.servo.arm import ServoArm
 from drivers.servo.bus import ServoBus
 from drivers.servo.port import SerialPort
@@ -52,7 +53,7 @@ def line() -> Iterator[Line]:
 @pytest.fixture
 def bus(line: Line) -> Iterator[ServoBus]:
     port = SerialPort(line.server.path, 1_000_000)
-    bus = ServoBus(port)
+    bus = ServoBus(port, feetech)
     bus.open()
     port.latency_s = 0.05  # the tests' machine may be busy
     yield bus

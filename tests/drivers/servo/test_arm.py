@@ -174,7 +174,7 @@ def test_a_changed_homing_offset_is_reported_before_torque(line, make_arm, tmp_p
     line.emulator.servo(3).set("homing_offset", -85)
     arm = make_arm("follower", calibration(tmp_path))
     with pytest.raises(
-        DeviceConfigError, match=r"since calibration blue of 2026-11-30: elbow \(id 3\) holds -85, .* 0"
+        DeviceConfigError, match=r"since calibration blue of 2026-11-30: elbow \(id 3\) holds homing offset -85, .* 0"
     ):
         arm.connect()
     assert torques(line) == [0] * 6

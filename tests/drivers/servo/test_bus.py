@@ -12,9 +12,9 @@ from drivers.emulators.faults import FaultKind, Reply
 from drivers.emulators.pty import PtyServer
 from drivers.servo import feetech
 from drivers.servo.bus import BusError, ServoBus
-from drivers.servo.control_table import STS3215
 from drivers.servo.debts import MOST_PADDING
 from drivers.servo.feetech import ServoError
+from drivers.servo.feetech_table import STS3215
 from drivers.servo.port import PortError, SerialPort
 
 IDS = (1, 2, 3, 4, 5, 6)
@@ -115,7 +115,7 @@ def one_behind():
     server = PtyServer(device)
     server.start()
     port = SerialPort(server.path, 1_000_000)
-    bus = ServoBus(port)
+    bus = ServoBus(port, feetech)
     bus.open()
     yield device, bus
     bus.close()
@@ -187,7 +187,7 @@ def test_an_echoing_adapter_is_recognised(line):
     server = PtyServer(line.emulator, echo=True)
     server.start()
     port = SerialPort(server.path, 1_000_000)
-    bus = ServoBus(port)
+    bus = ServoBus(port, feetech)
     bus.open()
     port.latency_s = 0.05
     try:
@@ -223,7 +223,7 @@ def test_a_line_that_babbles_without_end_does_not_hang():
         while not over.wait(0.002):
             os.write(master, b"\xff\xff\x01\x60babble")
 
-    bus = ServoBus(SerialPort(os.ttyname(slave), 1_000_000))
+    bus = ServoBus(SerialPort(os.ttyname(slave), 1_000_000), feetech)
     bus.open()
     babbler = threading.Thread(target=babble)
     babbler.start()

@@ -21,7 +21,7 @@ from drivers.servo.calibration import (
     swept_range,
     unwrap,
 )
-from drivers.servo.control_table import STS3215
+from drivers.servo.feetech_table import STS3215
 from drivers.servo.scale import JointScale
 
 
@@ -53,14 +53,14 @@ def test_a_sweep_of_one_place_and_of_more_than_a_turn():
 
 @given(st.integers(0, 4095), st.integers(0, 4095))
 def test_the_homing_offset_always_fits_and_homes_to_within_a_count(actual, wanted):
-    offset = homing_offset(actual, wanted)
+    offset = homing_offset(actual, STS3215, wanted)
     assert STS3215["homing_offset"].decode(STS3215["homing_offset"].encode(offset)) == offset
     assert abs((actual - offset - wanted + 2048) % 4096 - 2048) <= 1
 
 
 def test_a_motor_parked_at_the_end_of_the_encoder_calibrates():
-    assert homing_offset(4095) == 2047
-    assert homing_offset(0) == -2047
+    assert homing_offset(4095, STS3215) == 2047
+    assert homing_offset(0, STS3215) == -2047
 
 
 def test_a_joint_whose_range_crosses_the_seam_has_continuous_angles():

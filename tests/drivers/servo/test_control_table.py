@@ -5,7 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drivers.errors import DeviceConfigError
-from drivers.servo.control_table import MODELS, STS3215, Area, model_called
+from drivers.servo.control_table import MODELS, model_called
+from drivers.servo.feetech_table import STS3215
+from drivers.servo.registers import Area
 
 REGISTERS = [(model, name) for model in MODELS.values() for name in model.registers]
 
@@ -23,7 +25,7 @@ def test_registers_do_not_overlap_and_the_areas_are_apart(model):
 def test_every_value_that_fits_comes_back(case, data):
     model, name = case
     register = model[name]
-    low = 0 if register.sign_bit is None else -register.limit
+    low = register.lowest
     value = data.draw(st.integers(low, register.limit))
     encoded = register.encode(value)
     assert len(encoded) == register.size
@@ -34,7 +36,7 @@ def test_every_value_that_fits_comes_back(case, data):
 @pytest.mark.parametrize(("model", "name"), REGISTERS, ids=lambda case: case if isinstance(case, str) else case.name)
 def test_a_value_that_does_not_fit_is_refused_never_cut(model, name):
     register = model[name]
-    low = 0 if register.sign_bit is None else -register.limit
+    low = register.lowest
     for value in (low - 1, register.limit + 1):
         with pytest.raises(ValueError, match=f"register {register.address} takes {low} to {register.limit}"):
             register.encode(value)

@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drivers.servo import feetech
-from drivers.servo.control_table import STS3215
-from drivers.servo.feetech import Packet, Parser, ServoError
+from drivers.servo.codec import Packet
+from drivers.servo.feetech import Parser, ServoError
+from drivers.servo.feetech_table import STS3215
 
 
 def hexed(text: str) -> bytes:
@@ -76,8 +77,8 @@ def test_a_wrong_checksum_is_an_error_and_no_value():
 def test_error_bits_do_not_hide_the_data():
     (reply,) = Parser().feed(hexed("FF FF 06 04 20 00 08 CD"))
     assert (reply.id, STS3215["present_position"].decode(reply.data)) == (6, 2048)
-    assert reply.error is ServoError.OVERLOAD
-    assert reply.error.words == "overload"
+    assert feetech.condition(reply.code) is ServoError.OVERLOAD
+    assert feetech.condition(reply.code).words == "overload"
 
 
 def test_error_bits_in_words():
