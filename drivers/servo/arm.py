@@ -221,15 +221,9 @@ class ServoArm:
     def _require_listening(self) -> None:
         """A servo that has stopped for want of messages ignores goals, and nobody acknowledges a sync write."""
         silent = clock.now_ns() - self._answered_ns > WATCHDOG_S * 1e9
-        if not self._servos.has_watchdog or not (silent or self._may_have_stopped):
-            return
-        stopped = self._servos.stopped()
-        if stopped:
-            joints = ", ".join(self._joint_of[servo_id] for servo_id in stopped)
-            raise BusError(
-                f"{self._where}: {joints} heard nothing for {WATCHDOG_S:g} s, stopped and hold: connect the arm again"
-            )
-        self._may_have_stopped = False
+        if silent or self._may_have_stopped:
+            self._servos.require_listening(self._where, self._joint_of)
+            self._may_have_stopped = False
 
     def _leave(self) -> None:
         """Hold in place, for good: nobody will talk to the servos."""

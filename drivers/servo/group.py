@@ -32,11 +32,6 @@ class ServoGroup:
         self._start = min(self._position.address, self._velocity.address)
         self._size = max(r.address + r.size for r in (self._position, self._velocity)) - self._start
 
-    @property
-    def has_watchdog(self) -> bool:
-        """Whether the servos stop by themselves when they hear nothing."""
-        return self._watchdog is not None
-
     def measure(self, give_up_ns: int) -> BlockRead:
         """Read position and velocity of all in one transaction; no retry starts after `give_up_ns`."""
         return self._bus.sync_read(self._ids, self._start, self._size, give_up_ns=give_up_ns)
@@ -76,16 +71,25 @@ class ServoGroup:
             self._bus.set_value(servo_id, self._watchdog, round(WATCHDOG_S / WATCHDOG_UNIT_S))
         return present
 
-    def stopped(self) -> list[int]:
-        """Return the servos that have stopped because they heard nothing."""
+    def require_listening(self, where: str, joint_of: Mapping[int, str]) -> None:
+        """Check that no servo has stopped because it heard nothing; `joint_of` names the joints by id.
+
+        Raises:
+            BusError: Some have; they hold, and take no goals.
+        """
         if self._watchdog is None:
-            return []
+            return
         block = self._bus.sync_read(self._ids, self._watchdog.address, self._watchdog.size)
-        return [
-            servo_id
+        stopped = [
+            joint_of[servo_id]
             for servo_id, reply in block.replies.items()
             if reply.data is not None and self._watchdog.decode(reply.data) == WATCHDOG_TRIPPED
         ]
+        if stopped:
+            raise BusError(
+                f"{where}: {', '.join(stopped)} heard nothing for {WATCHDOG_S:g} s, stopped and hold: "
+                "connect the arm again"
+            )
 
     def leave_alone(self) -> dict[int, BusError]:
         """Let the servos hold their place without being talked to; return those that could not be told, and why."""
