@@ -81,10 +81,10 @@ def _single(servo: DynamixelServo, packet: Packet, now_s: float) -> list[Reply]:
         return [_read(servo, packet.data)] if level >= READ_ONLY and packet.id != BROADCAST_ID else []
     delayed_by = servo.get("return_delay")
     servo_id = servo.servo_id
-    refusal = _obey(servo, packet, now_s)
+    alert, refusal = servo.alert, _obey(servo, packet, now_s)
     if level <= READ_ONLY or packet.id == BROADCAST_ID:
         return []
-    reply = dynamixel.status(servo_id, servo.alert | refusal)
+    reply = dynamixel.status(servo_id, alert | refusal)
     return [Reply(reply, delayed_by * servo.model.return_delay_unit_s, source=servo_id)]
 
 

@@ -43,7 +43,7 @@ class ServoArm:
         model = model_called(config.model)
         self._models = models_of(config)
         self._baud = config.baud or model.default_baud
-        self._ids = tuple(config.joints.values())
+        self._ids = tuple(self._models)
         self._joint_of = {servo_id: name for name, servo_id in config.joints.items()}
         self._bus = ServoBus(SerialPort(config.port, self._baud), model.codec)
         self._where = f"{config.name} on {config.port}"
@@ -201,18 +201,13 @@ class ServoArm:
     def reboot(self) -> tuple[str, ...]:
         """Restart the servos with latched errors; a connected follower is engaged again, where it then is.
 
-        Returns:
-            The joints restarted. Their torque was off meanwhile: support the arm.
-
-        Raises:
-            PortError: The port is missing or gone.
-            BusError: A servo does not come back, or is restarted by switching its power alone.
+        Their torque was off meanwhile: support the arm. Returns the joints restarted; raises PortError or BusError.
         """
         self._bus.open()
         try:
             rebooted = self._servos.reboot()
             if rebooted and self._connected and self._config.role == "follower":
-                self._engage()
+                self._engage()  # asked for by whoever holds the arm
         finally:
             if not self._connected:
                 self._bus.close()
@@ -247,8 +242,7 @@ class ServoArm:
         return default_joints(self._config.joints) if self._calibration is None else self._calibration.joints
 
     def _make_scale(self) -> JointScale:
-        joints = self._joints
-        return JointScale([joints[name] for name in self._config.joints], self._velocity_unit)
+        return JointScale([self._joints[name] for name in self._config.joints], self._velocity_unit)
 
     def _examine(self) -> None:
         """Compare what is on the bus with what should be; nothing is written."""
